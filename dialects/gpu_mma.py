@@ -202,6 +202,16 @@ class ConstantMatrixOp(IRDLOperation):
     assembly_format = "$value attr-dict `:` type($result)"
 
 
+def parse_function_type(parser: Parser) -> tuple[int, FunctionType]:
+    """Parse `: (T) -> T`, and return where the type begins, too."""
+    parser.parse_punctuation(":")
+    position = parser.pos
+    type = parser.parse_type()
+    if not isinstance(type, FunctionType):
+        parser.raise_error(f"expected a function type, got {type}", position)
+    return position, type
+
+
 @irdl_op_definition
 class ElementwiseOp(IRDLOperation):
     """What `opType` names, of each element."""
@@ -218,11 +228,7 @@ class ElementwiseOp(IRDLOperation):
         args = parser.parse_comma_separated_list(
             parser.Delimiter.NONE, parser.parse_unresolved_operand
         )
-        parser.parse_punctuation(":")
-        position = parser.pos
-        type = parser.parse_type()
-        if not isinstance(type, FunctionType):
-            parser.raise_error(f"expected a function type, got {type}", position)
+        position, type = parse_function_type(parser)
         operands = parser.resolve_operands(args, type.inputs.data, position)
         properties: dict[str, Attribute | None] = {"opType": MmaElementwiseAttr(kind)}
         return cls(
@@ -362,11 +368,7 @@ class SubgroupReduceOp(IRDLOperation):
                 properties["cluster_stride"] = IntegerAttr(parser.parse_integer(), i32)
             parser.parse_punctuation(")")
         attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        position = parser.pos
-        type = parser.parse_type()
-        if not isinstance(type, FunctionType):
-            parser.raise_error(f"expected a function type, got {type}", position)
+        position, type = parse_function_type(parser)
         return cls.build(
             operands=parser.resolve_operands([value], type.inputs.data, position),
             result_types=list(type.outputs.data),

@@ -59,7 +59,7 @@ from xdsl.utils.exceptions import VerifyException
 from coopc.dialects.constraints import Inferred
 from coopc.dialects.narrow import is_vector
 from coopc.dialects.spirv import custom
-from coopc.dialects.spirv.custom import SpirvOp
+from coopc.dialects.spirv.custom import SpirvOp, name_of
 from coopc.dialects.spirv.types import (
     ENUMERANTS,
     ArrayType,
@@ -82,6 +82,7 @@ __all__ = [
     "Spirv",
     "SpirvOp",
     "StructType",
+    "name_of",
     "opaque",
 ]
 

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     i32,
 )
-from xdsl.ir import Attribute, Block, Region, TypedAttribute
+from xdsl.ir import Attribute, Block, Operation, Region, TypedAttribute
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -86,6 +86,11 @@ class SpirvOp(IRDLOperation):
         if isinstance(found, DenseIntOrFPElementsAttr):
             return list(found.get_values())
         return [found.value.data] if isa(found, IntegerAttr) else []
+
+
+def name_of(op: Operation) -> str:
+    """Return the name of an operation, without the dialect if it is of `spirv`."""
+    return op.name.removeprefix("spirv.")
 
 
 def _print_types(

@@ -387,7 +387,7 @@ def _leave_out_host(module: ModuleOp) -> None:
     funcs = [op for op in module.ops if isinstance(op, func.FuncOp)]
     left_out: set[str] = set()
 
-    def why(op: Operation) -> bool:
+    def is_of_host(op: Operation) -> bool:
         callee = op.callee.string_value() if isinstance(op, func.CallOp) else None
         return isinstance(op, gpu.LaunchFuncOp) or callee in left_out
 
@@ -395,7 +395,7 @@ def _leave_out_host(module: ModuleOp) -> None:
         (each, op)
         for each in funcs
         if each.sym_name.data not in left_out
-        and (op := next(filter(why, each.walk()), None)) is not None
+        and (op := next(filter(is_of_host, each.walk()), None)) is not None
     ]:
         for each, op in found:
             name = each.sym_name.data

@@ -10,6 +10,7 @@ Fails:   for combinations of integers on floats, and of floats on integers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 
 from xdsl.dialects import arith, vector
@@ -58,13 +59,24 @@ def combined(
     Raises:
         NoForm: the kind is of integers, and they are floats, or the other way round.
     """
-    check_combining(kind, a.type)
     if kind == "assign":
         return b
+    return code(combiner(kind, a.type, fastmath)(a, b))
+
+
+def combiner(
+    kind: str, element: Attribute, fastmath: arith.FastMathFlagsAttr = STRICT
+) -> Callable[..., Operation]:
+    """Return what makes one number of two.
+
+    Raises:
+        NoForm: the kind is of integers, and they are floats, or the other way round.
+    """
+    check_combining(kind, element)
     if kind not in COMBINED:
-        kind += "i" if is_whole(a.type) else "f"
-    flags = () if is_whole(a.type) else (fastmath,)
-    return code(COMBINED[kind](a, b, *flags))
+        kind += "i" if is_whole(element) else "f"
+    made = COMBINED[kind]
+    return made if is_whole(element) else partial(made, flags=fastmath)
 
 
 def is_whole(element: Attribute) -> bool:

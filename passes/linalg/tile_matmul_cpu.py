@@ -826,8 +826,8 @@ class TileMatmulCpuPass(ModulePass):
         rows, cols = self.tile
         if rows * max(cols, LENGTH) > MOST_SUMS:
             raise ValueError(
-                f"expected a tile of at most {MOST_SUMS} sums, {LENGTH} or more in a "
-                f"row, as they are kept in registers, got {rows} x {cols}"
+                f"expected a tile of at most {MOST_SUMS} sums in registers, of which a "
+                f"row takes {LENGTH} or more, got {rows} x {cols}"
             )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

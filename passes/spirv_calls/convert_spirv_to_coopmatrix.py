@@ -24,11 +24,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import arith, cf, func, math, memref, ub, vector
+from xdsl.dialects import arith, func, math, memref, ub, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
@@ -48,7 +47,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
@@ -65,7 +64,7 @@ from coopc.dialects.coopmatrix import (
 )
 from coopc.dialects.narrow import is_integer, is_memref, is_vector, vector_type
 from coopc.dialects.shaped_arith import RemfOp
-from coopc.dialects.spirv import SpirvOp
+from coopc.dialects.spirv import SpirvOp, name_of
 from coopc.emit import arith as shared
 from coopc.emit.simt import BUILT_INS, REDUCTIONS
 from coopc.emit.spirv.coopmatrix import BINARY
@@ -76,6 +75,7 @@ from coopc.ir.transaction import Refused, transaction
 from coopc.passes.coopmatrix.promote_matrix_arrays import promote_matrix_arrays
 from coopc.passes.spirv_calls.convert_spirv_calls_to_coopmatrix import read_call
 from coopc.passes.spirv_calls.reader import PointerOperand, Reader, Value, matrix_memory
+from coopc.passes.spirv_calls.structured_regions import flatten
 from coopc.plan.atomic_form import ATOMIC_UPDATES
 
 _USES = {"MatrixA": Use.A, "MatrixB": Use.B, "MatrixAcc": Use.ACC}
@@ -215,10 +215,6 @@ def converted_type(type: Attribute, op: Operation) -> Attribute:
             raise Refused(op, f"expected a number, vector or matrix, got {type}")
 
 
-def _name(op: Operation) -> str:
-    return op.name.removeprefix("spirv.")
-
-
 def _flags(op: SpirvOp, *names: str) -> dict[str, Attribute]:
     """Volatile, nontemporal and the alignment of an access, as properties.
 
@@ -248,7 +244,7 @@ class _Kernel:
         Raises:
             Refused: it is none that is read.
         """
-        if isinstance(op, SpirvOp) and (read := _READ.get(_name(op))) is not None:
+        if isinstance(op, SpirvOp) and (read := _READ.get(name_of(op))) is not None:
             found = read(self, r, op)
             return [] if found is None else [found]
         raise Refused(op, "not supported: coopc has no operation for it")
@@ -258,11 +254,11 @@ class _Kernel:
     def variable(self, pointer: SSAValue) -> tuple[str, SpirvOp | None]:
         """The storage class of a pointer, and the global variable that it is of."""
         type, owner = pointer.type, pointer.owner
-        while isinstance(owner, SpirvOp) and _name(owner) == "AccessChain":
+        while isinstance(owner, SpirvOp) and name_of(owner) == "AccessChain":
             owner = owner.operands[0].owner
         assert isinstance(type, spirv.PointerType), pointer
         found = None
-        if isinstance(owner, SpirvOp) and _name(owner) == "mlir.addressof":
+        if isinstance(owner, SpirvOp) and name_of(owner) == "mlir.addressof":
             found = self.globals[owner.symbol("variable")]
         return type.storage.data, found
 
@@ -437,7 +433,7 @@ def _buffer(variable: SpirvOp) -> Attribute:
 
 def _number(value: SSAValue) -> int | None:
     owner = value.owner
-    if isinstance(owner, SpirvOp) and _name(owner) == "Constant":
+    if isinstance(owner, SpirvOp) and name_of(owner) == "Constant":
         return next(iter(owner.numbers("value")), None)
     return None
 
@@ -484,7 +480,7 @@ def _operands(r: Reader, op: SpirvOp) -> list[SSAValue]:
 def _computed(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     operands = _operands(r, op)
     is_matrix = isinstance(operands[0].type, MatrixType)
-    make = (_COMPUTED_OF_MATRICES if is_matrix else _COMPUTED).get(_name(op))
+    make = (_COMPUTED_OF_MATRICES if is_matrix else _COMPUTED).get(name_of(op))
     if make is None:
         raise Refused(op, f"not supported for {'matrices' if is_matrix else 'numbers'}")
     return r.add(make(*operands))
@@ -534,7 +530,7 @@ def _not(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
 
 def _convert(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     """A conversion; the opcode says which of the integers are signed."""
-    name, (x,) = _name(op), _operands(r, op)
+    name, (x,) = name_of(op), _operands(r, op)
     to = converted_type(op.results[0].type, op)
     if to == x.type:
         return x
@@ -604,12 +600,12 @@ def _atomic(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     at = [r.number(0) if found.offset is None else found.offset]
     values = [r.value(each, op) for each in op.operands[1:]]
     made: Operation
-    if _name(op) == "AtomicCompareExchange":
+    if name_of(op) == "AtomicCompareExchange":
         made = simt.CompareExchangeOp(values[1], values[0], found.base, at)
     else:
         made = memref.AtomicRMWOp(
             operands=[values[0], found.base, at],
-            properties={"kind": IntegerAttr(_UPDATES[_name(op)], 64)},
+            properties={"kind": IntegerAttr(_UPDATES[name_of(op)], 64)},
             result_types=[type],
         )
     said = {x for key in _SEMANTICS for x in op.enumerants(key)}
@@ -636,7 +632,7 @@ def _construct(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
 def _modulo(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     """A remainder with the sign of the divisor: the other one, or that and it."""
     x, y = (r.value(each, op) for each in op.operands)
-    b, is_float = r.b, _name(op) == "FMod"
+    b, is_float = r.b, name_of(op) == "FMod"
     rest = b.pure(RemfOp if is_float else arith.RemSIOp, x, y)
     zero = b.constant(x.type, 0)
 
@@ -765,7 +761,7 @@ def _barrier(_: _Kernel, r: Reader, op: SpirvOp) -> None:
 
 def _across_lanes(_: _Kernel, r: Reader, op: SpirvOp) -> Value:
     """A reduction, a broadcast or a shuffle in a subgroup."""
-    name, value = _name(op), r.value(op.operands[0], op)
+    name, value = name_of(op), r.value(op.operands[0], op)
     if _scope(op) != "Subgroup":
         raise Refused(op, f"expected the scope Subgroup, got {_scope(op)}")
     if (reduced := _REDUCED.get(name)) is not None:
@@ -812,98 +808,6 @@ _READ: dict[str, Read] = {
 """From an operation to what reads it."""
 
 
-# --- control flow ----------------------------------------------------------------
-
-
-def _flatten(region: Region) -> None:
-    """Inline the regions of loops and selections; branches become those of cf.
-
-    Raises:
-        Refused: a branch is not read.
-    """
-    todo = list(region.blocks)
-    while todo:
-        block = todo.pop()
-        for op in list(block.ops):
-            if _name(op) in ("mlir.loop", "mlir.selection"):
-                todo += _inline(op, block)
-                break
-            _branch(op, block)
-
-
-def _inline(op: Operation, block: Block) -> list[Block]:
-    """Put the blocks of an operation's region behind it; return what is to be read."""
-    after = block.split_before(op)
-    op.detach()
-    for result in op.results:
-        result.replace_all_uses_with(after.insert_arg(result.type, len(after.args)))
-    region, inner = op.regions[0], list(op.regions[0].blocks)
-    assert block.parent is not None, op
-    if not inner:
-        block.add_op(cf.BranchOp(after))
-        op.erase()
-        return [after]
-    region.move_blocks_before(after)
-    for each in inner:
-        end = each.last_op
-        if end is not None and _name(end) == "mlir.merge":
-            made = cf.BranchOp(after, *end.operands)
-            made.location = end.location
-            Rewriter.replace_op(end, made, [])
-    block.add_op(cf.BranchOp(inner[0]))
-    op.erase()
-    return [after, *inner]
-
-
-def _branch(op: Operation, block: Block) -> None:
-    """Replace the end of a block."""
-    if not isinstance(op, SpirvOp):
-        return
-    made: Operation
-    match _name(op):
-        case "Return":
-            made = func.ReturnOp()
-        case "Branch":
-            made = cf.BranchOp(op.successors[0], *op.operands)
-        case "BranchConditional":
-            condition, *rest = op.operands
-            _, first, _ = op.numbers("operandSegmentSizes")
-            yes, no = op.successors
-            ways = yes, rest[:first], no, rest[first:]
-            made = cf.ConditionalBranchOp(condition, *ways)
-        case "Switch":
-            _switch(op, block)
-            return
-        case _:
-            return
-    made.location = op.location
-    Rewriter.replace_op(op, made, [])
-
-
-def _switch(op: SpirvOp, block: Block) -> None:
-    """Replace a switch by branches, one after the other."""
-    selector, *rest = op.operands
-    _, count, _ = op.numbers("operandSegmentSizes")
-    default, *targets = op.successors
-    given = iter(rest[count:])
-    parent, numbers = block.parent, op.numbers("literals")
-    assert parent is not None, op
-    op.detach()
-    counts = op.numbers("case_operand_segments")
-    for literal, target, size in zip(numbers, targets, counts, strict=True):
-        number = arith.ConstantOp(IntegerAttr(literal, i32))
-        same = arith.CmpiOp(selector, number.result, "eq")
-        parent.insert_block_after(other := Block(), block)
-        passed = list(islice(given, size))
-        branch = cf.ConditionalBranchOp(same.result, target, passed, other, [])
-        for each in (number, same, branch):
-            each.location = op.location
-            block.add_op(each)
-        block = other
-    block.add_op(cf.BranchOp(default, *rest[:count]))
-    op.erase()
-
-
 # --- modules -----------------------------------------------------------------------
 
 
@@ -922,7 +826,7 @@ def _kernel(
     used = dict.fromkeys(interface) | {
         op.symbol("variable"): None
         for op in region.walk()
-        if isinstance(op, SpirvOp) and _name(op) == "mlir.addressof"
+        if isinstance(op, SpirvOp) and name_of(op) == "mlir.addressof"
     }
     kernel = _Kernel(globals)
     entry = region.blocks[0]
@@ -954,7 +858,7 @@ def _kernel(
                 entry.insert_arg(_scalar(each, globals[name_]), len(entry.args))
                 for each in type.pointee.members
             )
-    _flatten(region)
+    flatten(region)
     inputs = [arg.type for arg in entry.args]
     made = func.FuncOp(old.symbol("sym_name"), (inputs, []), region)
     made.location = old.location
@@ -1005,13 +909,13 @@ def _called(op: Operation, named: Mapping[str, SpirvOp]) -> SpirvOp | None:
     Raises:
         Refused: the function returns elsewhere than at its end.
     """
-    if not isinstance(op, SpirvOp) or _name(op) != "FunctionCall":
+    if not isinstance(op, SpirvOp) or name_of(op) != "FunctionCall":
         return None
     if (found := named.get(name := op.symbol("callee"))) is None:
         raise Refused(op, f"expected a function @{name} in the module, got none")
     body = found.regions[0].blocks
     given = [*op.operand_types], [*op.result_types]
-    if _name(found) != "func" or not body or given[0] != [*body[0].arg_types]:
+    if name_of(found) != "func" or not body or given[0] != [*body[0].arg_types]:
         raise Refused(op, f"expected @{name} to be a function of these arguments")
     ends = [x for x in found.walk() if x.name in ("spirv.Return", "spirv.ReturnValue")]
     if len(ends) > 1 or any(x.parent_op() is not found for x in ends):
@@ -1032,12 +936,12 @@ def _convert_module(module: SpirvOp, subgroup_size: int | None) -> list[Operatio
     kernels: dict[str, func.FuncOp] = {}
     ops = [op for op in module.regions[0].block.ops if isinstance(op, SpirvOp)]
     named = _named(ops)
-    entries = [named[op.symbol("fn")] for op in ops if _name(op) == "EntryPoint"]
+    entries = [named[op.symbol("fn")] for op in ops if name_of(op) == "EntryPoint"]
     inline_calls(entries, partial(_called, named=named))
-    is_single = sum(_name(op) == "EntryPoint" for op in ops) == 1
+    is_single = sum(name_of(op) == "EntryPoint" for op in ops) == 1
     buffers = [name for name, op in named.items() if op.given("binding") is not None]
     for op in ops:
-        match _name(op):
+        match name_of(op):
             case "SpecConstant":
                 found.append(_specialization(op))
             case "EntryPoint":
@@ -1070,7 +974,7 @@ class ConvertSpirvToCoopmatrixPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with transaction(op) as draft:
             for inner in list(draft.ops):
-                if isinstance(inner, SpirvOp) and _name(inner) == "module":
+                if isinstance(inner, SpirvOp) and name_of(inner) == "module":
                     made = _convert_module(inner, self.subgroup_size)
                     for each in made:
                         Rewriter.insert_op(each, InsertPoint.before(inner))

@@ -11,8 +11,7 @@ before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from collections.abc import Collection, Sequence
 
 from xdsl.dialects import arith, math, memref, ub, vector
 from xdsl.dialects.builtin import (
@@ -29,7 +28,7 @@ from coopc.emit.walker import NoForm, check_combining
 from coopc.ir.builder import INDEX
 from coopc.ir.control_flow import TRANSPARENT, defined_by
 from coopc.ir.split_values import Parts, Results, Rule, Splitter, split_values
-from coopc.passes.generic.expand_vector import COMBINED, is_whole
+from coopc.passes.generic.expand_vector import combiner
 
 
 def split_components(
@@ -81,7 +80,7 @@ def _can_split(op: Operation) -> bool:
             element = memref_type(op.base).get_element_type()
             return bool(op.indices) and not is_vector(element)
         case vector.ReductionOp():
-            return _combiner(op) is not None
+            return _is_combined(op)
         case arith.ConstantOp():
             return isinstance(op.value, DenseIntOrFPElementsAttr)
         case _:
@@ -89,12 +88,20 @@ def _can_split(op: Operation) -> bool:
             return alike and type(op) in RULES
 
 
+def _is_combined(op: vector.ReductionOp) -> bool:
+    try:
+        check_combining(str(op.kind.data), op.dest.type)
+    except NoForm:
+        return False
+    return True
+
+
 # Rules
 
 
 def each_component(op: Operation, b: Splitter) -> Results:
     """The operation on each component; a scalar is the same for all."""
-    count = max(len(b.parts(x)) for x in (*op.operands,))
+    count = max(len(b.parts(x)) for x in op.operands)
     types = [element_of(x.type) for x in op.results]
     made = [
         b.like(op, [_component(b, x, n) for x in op.operands], types)
@@ -167,23 +174,9 @@ def multiply_add(op: vector.FMAOp, b: Splitter) -> Results:
     return [[b.effect(math.FmaOp(*each)).result for each in parts]]
 
 
-def _combiner(op: vector.ReductionOp) -> Callable[..., Operation] | None:
-    """Return what makes one number of two; None if the kind is not of their type."""
-    name, is_integer = str(op.kind.data), is_whole(op.dest.type)
-    try:
-        check_combining(name, op.dest.type)
-    except NoForm:
-        return None
-    found = COMBINED.get(name) or COMBINED.get(f"{name}{'i' if is_integer else 'f'}")
-    if found is None or is_integer:
-        return found
-    return partial(found, flags=op.fastmath)
-
-
 def reduction(op: vector.ReductionOp, b: Splitter) -> Results:
     """Component by component, in order."""
-    make = _combiner(op)
-    assert make is not None, op
+    make = combiner(str(op.kind.data), op.dest.type, op.fastmath)
     found, *rest = *(() if op.acc is None else (op.acc,)), *b.parts(op.vector)
     for each in rest:
         found = b.effect(make(found, each)).results[0]

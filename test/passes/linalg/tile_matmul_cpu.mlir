@@ -12,7 +12,7 @@
 // A multiplication is two kernels: one packs A and B once, one multiplies what is packed.
 // COUNT: pass-pipeline:1:1: error: coopc-cpu: expected a block of 3 numbers of 1 or more, panels of A, panels of B and K, got 4,2
 // TILE: tile-matmul-cpu: expected a tile of rows and an even number of columns, got 6,15
-// MOST: coopc-cpu: expected a tile of at most 1024 sums, 16 or more in a row, as they are kept in registers, got 1000 x 16
+// MOST: coopc-cpu: expected a tile of at most 1024 sums in registers, of which a row takes 16 or more, got 1000 x 16
 // FEATURES: tile-matmul-cpu: expected features of avx512bf16, avx512vnni, got avx2
 // THREADS: pass-pipeline:1:1: error: coopc-cpu: expected 1 thread or more, got 0
 
