@@ -314,8 +314,11 @@ def _allocate(op: gpu.FuncOp) -> None:
     for at, memory in enumerate(tuple(block.args)[count:], count):
         space = gpu_mma.AddressSpaceAttr("workgroup" if at < end else "private")
         type, first = memory.type, block.first_op
-        is_plain = is_memref(type) and DYNAMIC_INDEX not in type.get_shape()
-        if not is_memref(type) or not is_plain or type.memory_space != space:
+        if (
+            not is_memref(type)
+            or type.memory_space != space
+            or DYNAMIC_INDEX in type.get_shape()
+        ):
             name = memory.name_hint or at
             what = f"a memref of static shape in {space}"
             raise Refused(op, f"expected %{name} to be {what}, got {type}")
