@@ -27,8 +27,9 @@ the reduction has 24 steps, fewer than a subgroup has lanes
 >>> print(plan_rows(RowProblem((), (), RowReduction(1 << 20, 2)), 32, gpu=gpu))
 subgroup: 32 subgroups of 32 lanes, 1 rows a work-group: there is one row
 >>> few = RowProblem((4096,), (2,), RowReduction(4096, 0), widths=(8,))
->>> print(plan_rows(few, lanes=32, gpu=gpu))
-work-items: 4 along shared loop 0, 256 a row, 32 rows a work-group: contiguous memory
+>>> shared = plan_rows(few, lanes=32, gpu=gpu)
+>>> shared.neighbours, shared.width, shared.parts
+(4, 8, 256)
 
 Laws (test/unit/plan/test_rows.py): each shared loop is on one axis of the grid, serial,
 or the one of work-items; an axis has at most one loop whose size is not known; the rows
@@ -47,12 +48,18 @@ AXES = 3
 LEAST_VECTORS = 4
 """Neighbours of a work-group that each load a vector, at least: vectors of 16 bytes
 are 64 bytes of a row of memory."""
+UNIT_VECTORS = 8
+"""Subgroups of a compute unit whose work-items have vectors of rows, at least."""
 LEAST_STEPS = 4
 """Steps of a reduction, at least, of each work-item that shares it."""
 UNIT_SUBGROUPS = 32
 """Subgroups that occupy a compute unit of a GPU."""
 MOST_SUBGROUPS = 64
 """Subgroups of a compute unit, at most."""
+FEW_SUBGROUPS, UNIT_TURNS = 4, 2
+"""Subgroups that share a row where those of all rows take so many turns on the units of
+a GPU, at most: a product of 4096 x 4096 of f16 and a column took 13.8 us for 15.5 on an
+H200.  Sums of rows were as fast, and those of more rows slower."""
 TOGETHER = 4
 """Steps of a reduction that a work-item of a GPU loads at a time: 16 bytes each were
 fastest in fours, for a product of one row on an H200."""
@@ -149,7 +156,8 @@ class RowPlan:
     memory is read along its rows; what is reduced is in memory meanwhile.  None for all
     steps of a row."""
     width: int = 1
-    """Neighbouring rows of a work-item, or steps of a lane, that are one vector."""
+    """Neighbouring rows of a work-item, or steps of a lane, that are one vector.  A
+    work-item has no other rows then."""
     parts: int = 1
     """How many work-items of a work-group share the reductions of a row."""
     tile: int = 1
@@ -163,7 +171,12 @@ class RowPlan:
     def together(self) -> int:
         """Steps of a reduction whose loads a work-item has in flight together."""
         several = self.kind == "subgroup" and self.items * self.width > self.lanes
-        return TOGETHER if several or self.parts > 1 else 1
+        return TOGETHER if several or self.has_one else 1
+
+    @property
+    def has_one(self) -> bool:
+        """Whether a work-item has one row or vector of rows, or shares it."""
+        return self.kind == "work-items" and (self.parts > 1 or self.width > 1)
 
     @property
     def neighbours(self) -> int:
@@ -175,10 +188,10 @@ class RowPlan:
             raise ValueError(f"expected a chunk of whole rounds, got {self}")
         if self.items % self.lanes or self.items % self.parts:
             raise ValueError(f"expected whole subgroups, and whole rows, got {self}")
-        if self.parts > 1 and (
-            self.parts % self.width or self.chunk != self.neighbours * self.width
-        ):
+        if self.has_one and self.chunk != self.neighbours * self.width:
             raise ValueError(f"expected a row or vector per neighbour, got {self}")
+        if self.parts > 1 and self.parts % self.width:
+            raise ValueError(f"expected parts that combine vectors, got {self}")
 
     def __str__(self) -> str:
         who = f"{self.lanes} lanes, {self.block} rows a work-group"
@@ -193,6 +206,8 @@ class RowPlan:
                     who += f"{self.tile} rows at once, "
                 if self.staged is not None:
                     who += f"tiles along shared loop {self.staged}, "
+                if self.width > 1:
+                    who += f"vectors of {self.width}, "
                 if self.parts > 1:
                     who += f"{self.parts} a row, "
                 who += f"{rows} rows a work-group"
@@ -245,7 +260,9 @@ def plan_rows(
     if loop is None:
         reason = _why_not_lanes(problem, lanes) or "there is one row"
         return RowPlan("work-items", lanes, lanes, None, lanes, 1, (), (), reason)
-    found = _shared_by(problem, loop, lanes, items * each, block, rows_on_x, gpu)
+    found = _shared_by(
+        problem, loop, lanes, items * each, block, rows_on_x, gpu
+    ) or _by_vectors(problem, loop, lanes, items, each, block, rows_on_x, gpu)
     if found is not None:
         return found
     size, rounds = problem.sizes[loop], each
@@ -404,6 +421,40 @@ def _shared_by(
     )
 
 
+def _by_vectors(
+    problem: RowProblem,
+    loop: int,
+    lanes: int,
+    items: int,
+    each: int,
+    block: int,
+    rows_on_x: bool,
+    gpu: Sharing,
+) -> RowPlan | None:
+    """Return a plan in which each work-item reduces a vector of rows, or None.
+
+    That is where a vector has more rows than it would do one by one, so of elements of
+    16 bits or less: sums of f16 took 0.5 to 0.75 of the time on an H200.  Those of f32
+    were as fast before, and so was what only copies.
+    """
+    known = [x for x in problem.sizes if x is not None]
+    size, width = problem.sizes[loop], problem.widths[loop] if problem.widths else 1
+    if not gpu.items or size is None or len(known) < len(problem.sizes):
+        return None
+    least = max(lanes, gpu.units * lanes * UNIT_VECTORS * size // max(1, prod(known)))
+    if problem.reduction is None or width <= each or size // width < least:
+        return None
+    others = [n for n in range(len(problem.sizes)) if n != loop]
+    axes, serial = _axes(problem, others, AXES - 1)
+    items = min(items, -(-size // width // lanes) * lanes)
+    axis, reason = int(rows_on_x and bool(axes)), "contiguous memory"
+    return RowPlan(
+        *("work-items", lanes, items, loop, items * width, block if axes else 1),
+        *(axes, serial, reason, axis),
+        width=width,
+    )
+
+
 def _subgroups(problem: RowProblem, its: RowReduction, lanes: int, gpu: Sharing) -> int:
     """Return how many subgroups share a row.
 
@@ -416,6 +467,8 @@ def _subgroups(problem: RowProblem, its: RowReduction, lanes: int, gpu: Sharing)
     if its.size is not None:
         steps = its.size // (lanes * its.width)
     rows, found = prod(known), 1
+    turns = FEW_SUBGROUPS * rows / (gpu.units * MOST_SUBGROUPS)
+    few = FEW_SUBGROUPS if gpu.cache and turns <= UNIT_TURNS else 1
 
     def leave_cache(subgroups: int) -> bool:
         return MOST_SUBGROUPS // subgroups * its.again > gpu.cache > 0
@@ -423,7 +476,11 @@ def _subgroups(problem: RowProblem, its: RowReduction, lanes: int, gpu: Sharing)
     while (
         2 * found * lanes <= max(gpu.items, gpu.row_items)
         and 2 * found * LEAST_STEPS <= steps
-        and (2 * found * rows <= gpu.units * UNIT_SUBGROUPS or leave_cache(found))
+        and (
+            found < few
+            or 2 * found * rows <= gpu.units * UNIT_SUBGROUPS
+            or leave_cache(found)
+        )
     ):
         found *= 2
     return found

@@ -128,11 +128,13 @@ class RowKernel:
         else:
             self.lane = b.pure(simt.LocalIdOp, Dimension.X)
         self.lane.name_hint = "lane"
-        if plan.parts > 1:
-            of = b.constant(INDEX, plan.neighbours)
-            self.part = b.pure(arith.DivUIOp, self.lane, of)
-            self.part.name_hint = "part"
-            number = b.pure(arith.RemUIOp, self.lane, of)
+        if plan.has_one:
+            number = self.lane
+            if plan.parts > 1:
+                of = b.constant(INDEX, plan.neighbours)
+                self.part = b.pure(arith.DivUIOp, self.lane, of)
+                self.part.name_hint = "part"
+                number = b.pure(arith.RemUIOp, self.lane, of)
             by = b.constant(INDEX, plan.width)
             self.column = b.pure(arith.MuliOp, number, by)
             self.column.name_hint = "column"
@@ -377,8 +379,8 @@ class RowKernel:
         group = b.pure(simt.WorkgroupIdOp, dimension)
         group.name_hint = f"group_{dimension}"
         start = b.pure(arith.MuliOp, group, b.constant(INDEX, plan.chunk))
-        if plan.parts > 1:
-            self._shared_rows(start)
+        if plan.has_one:
+            self._one_row(start)
             return
 
         span = self._span(start, self.sizes[loop], plan.chunk)
@@ -396,10 +398,10 @@ class RowKernel:
         else:
             self._in_steps(plan.steps, over)
 
-    def _shared_rows(self, start: SSAValue) -> None:
-        """Do rows that work-items share; beyond the last ones, do these once more.
+    def _one_row(self, start: SSAValue) -> None:
+        """Do the row or vector of each work-item; beyond the last, do this once more.
 
-        All work-items of the work-group meet where results are combined.
+        So all work-items of the work-group meet where results are combined.
         """
         b, plan, loop = self.b, self.plan, self.plan.loop
         assert loop is not None, plan
@@ -639,9 +641,13 @@ class RowKernel:
                 self.point[place] = value
                 return run(rest, held)
 
-            if loop != split_loop:
-                return b.loop(sizes[loop], held, lambda t, held: at(b.index(t), held))
             zero, size = b.constant(INDEX, 0), sizes[loop]
+            if loop != split_loop:
+                if rest or plan.together == 1 or not isinstance(size, int):
+                    return b.loop(size, held, lambda t, held: at(b.index(t), held))
+                return self._together(
+                    size, plan.together, held, lambda t, held: at(b.index(t), held)
+                )
             if plan.parts > 1:
                 return self._strided(zero, size, plan.parts, held, at, self.part)
             if plan.width == 1 or not statement.reduces:

@@ -8,7 +8,7 @@
 // There are too few columns for a GPU: 256 work-items share eight of them, which each
 // loads at once, of four rows together, and combine what they have found in two steps.
 
-// PLAN:        work-items: 4 along shared loop 0, 256 a row, 32 rows a work-group: contiguous memory
+// PLAN:        work-items: 4 along shared loop 0, vectors of 8, 256 a row, 32 rows a work-group: contiguous memory
 // CHECK-LABEL: func.func @columns
 // CHECK-SAME:    simt.grid = affine_map<() -> (128)>, {{.*}} simt.work_group_size = array<i32: 1024>
 // CHECK:         %[[LINES:.*]] = memref.alloca() : memref<256x32xf32, #simt.memory<workgroup>>
@@ -238,5 +238,29 @@ func.func @doubled(%a: memref<8x5000xf32>, %o: memref<8xf32>) {
 func.func @biased(%a: memref<8x5000xf32>, %b: memref<8xf32>, %o: memref<8xf32>) {
   linalg.add ins(%b, %b : memref<8xf32>, memref<8xf32>) outs(%o : memref<8xf32>)
   linalg.reduce { arith.addf } ins(%a : memref<8x5000xf32>) outs(%o : memref<8xf32>) dimensions = [1]
+  func.return
+}
+
+// Of elements of 16 bits, a work-item reduces a vector of rows, four steps at a time.
+
+// PLAN:        work-items: 256 along shared loop 1, vectors of 8, 2048 rows a work-group: contiguous memory
+// CHECK-LABEL: func.func @narrow
+// CHECK-SAME:    simt.grid = affine_map<() -> (1024, 2)>, {{.*}} simt.work_group_size = array<i32: 256>
+// CHECK:         %[[BEGIN:.*]] = vector.load %o[
+// CHECK:         scf.for {{.*}} to %c2 step %c1 iter_args({{.*}} = %[[BEGIN]]) -> (vector<8xf16>) {
+// CHECK-COUNT-4:   vector.load %a[{{.*}}] {alignment = 16 : i64} : memref<1024x9x4096xf16>, vector<8xf16>
+// CHECK:           scf.yield
+// CHECK:         vector.load %a[
+// CHECK:         vector.store {{.*}}, %o[
+// CHECK-NOT:     simt.barrier
+func.func @narrow(%a: memref<1024x9x4096xf16>, %o: memref<1024x4096xf16>) {
+  linalg.generic {
+    indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d2)>],
+    iterator_types = ["parallel", "reduction", "parallel"]
+  } ins(%a : memref<1024x9x4096xf16>) outs(%o : memref<1024x4096xf16>) {
+  ^bb0(%x: f16, %y: f16):
+    %s = arith.addf %x, %y : f16
+    linalg.yield %s : f16
+  }
   func.return
 }

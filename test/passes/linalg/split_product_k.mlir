@@ -1,19 +1,19 @@
 // RUN: coopc-opt %s -p 'split-product-k{device=nvidia}' | filecheck %s
 // RUN: coopc-opt %s -p 'split-product-k{device=lavapipe}' | filecheck %s --check-prefix=NONE
 
-// Work-groups have tiles of twice as many rows where each has half of K.
+// Work-groups have tiles of twice as many rows and columns where each has a quarter of K.
 
 // CHECK-LABEL: func.func @few_rows
-// CHECK:       tensor.expand_shape %{{.*}} {{.*}} : tensor<64x4096xf16> into tensor<64x2x2048xf16>
-// CHECK:       tensor.expand_shape %{{.*}} {{.*}} : tensor<4096x4096xf16> into tensor<2x2048x4096xf16>
-// CHECK:       linalg.generic {{.*}} ins({{.*}} : tensor<64x2x2048xf16>, tensor<2x2048x4096xf16>) outs({{.*}} : tensor<2x64x4096xf32>)
-// CHECK:       linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]} ins({{.*}} : tensor<2x64x4096xf32>) outs({{.*}} : tensor<64x4096xf32>)
+// CHECK:       tensor.expand_shape %{{.*}} {{.*}} : tensor<128x4096xf16> into tensor<128x4x1024xf16>
+// CHECK:       tensor.expand_shape %{{.*}} {{.*}} : tensor<4096x4096xf16> into tensor<4x1024x4096xf16>
+// CHECK:       linalg.generic {{.*}} ins({{.*}} : tensor<128x4x1024xf16>, tensor<4x1024x4096xf16>) outs({{.*}} : tensor<4x128x4096xf32>)
+// CHECK:       linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]} ins({{.*}} : tensor<4x128x4096xf32>) outs({{.*}} : tensor<128x4096xf32>)
 // CHECK:       arith.addf
 
 // NONE-LABEL: func.func @few_rows
-// NONE:       linalg.matmul ins(%a, %b : memref<64x4096xf16>
-func.func @few_rows(%a: memref<64x4096xf16>, %b: memref<4096x4096xf16>, %c: memref<64x4096xf32>) {
-  linalg.matmul ins(%a, %b : memref<64x4096xf16>, memref<4096x4096xf16>) outs(%c : memref<64x4096xf32>)
+// NONE:       linalg.matmul ins(%a, %b : memref<128x4096xf16>
+func.func @few_rows(%a: memref<128x4096xf16>, %b: memref<4096x4096xf16>, %c: memref<128x4096xf32>) {
+  linalg.matmul ins(%a, %b : memref<128x4096xf16>, memref<4096x4096xf16>) outs(%c : memref<128x4096xf32>)
   func.return
 }
 

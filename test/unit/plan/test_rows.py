@@ -180,8 +180,15 @@ def test_lanes_load_vectors_of_a_reduction(case: Case) -> None:
             assert plan.block == 1
             assert None not in problem.sizes
             assert size is None or size >= 4 * plan.items * plan.width
-    elif plan.parts == 1:
-        assert plan.width == 1
+    elif plan.parts == 1 and plan.width > 1:
+        assert gpu.items
+        assert problem.reduction is not None
+        assert plan.loop is not None
+        assert plan.width == problem.widths[plan.loop]
+        assert plan.chunk == plan.items * plan.width
+        size = problem.sizes[plan.loop]
+        assert size is not None
+        assert plan.chunk < size + plan.lanes * plan.width
 
 
 def test_few_rows_occupy_a_gpu() -> None:
@@ -208,5 +215,23 @@ def test_rows_that_are_read_again_stay_in_the_cache() -> None:
         plan = plan_rows(RowProblem((4096,), (0,), its), 32, gpu=gpu)
         assert plan.kind == "subgroup"
         assert plan.items == 32 * subgroups
-        once = RowProblem((4096,), (0,), replace(its, again=0))
-        assert plan_rows(once, 32, gpu=gpu).items == 32
+        its = replace(its, again=0)
+        once = plan_rows(RowProblem((4096,), (0,), its), 32, gpu=gpu)
+        assert once.items == 32 * min(4, subgroups)
+        many = RowProblem((8192,), (0,), its)
+        assert plan_rows(many, 32, gpu=gpu).items == 32
+
+
+def test_work_items_have_vectors_of_narrow_rows() -> None:
+    """Where as many subgroups as a unit needs are left, and lanes are not idle."""
+    gpu = Sharing(1024, 128)
+
+    def width(rows: int, columns: int, width: int) -> int:
+        its = RowReduction(64, 0)
+        problem = RowProblem((rows, columns), (0, 2), its, (1, width))
+        return plan_rows(problem, 32, gpu=gpu).width
+
+    assert width(1024, 4096, 8) == 8
+    assert width(1024, 4096, 4) == 1
+    assert width(1024, 128, 8) == 1
+    assert width(128, 1024, 8) == 1
