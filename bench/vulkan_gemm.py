@@ -2,7 +2,8 @@
 
 On the first GPU of the system's Vulkan loader; nothing is measured without one.
 Functions of linalg go through `coopc-khr{device=nvidia staged=true}`; times are by
-timestamps of the GPU, warm, and C is compared with a product in f64.  cuBLAS is what
+timestamps of the GPU, warm, and C is compared with a product in f64, and with that of a
+second run.  Each kernel has a row of what the driver tells of it.  cuBLAS is what
 PyTorch calls, if that is installed.  The bounds are twice what the best published
 sample of the extension reaches on an H200 (185 and 184 TF/s), and 1.3 times for s8
 (459): that is with B transposed, the layout that cuBLAS has for bytes.  Other shapes
@@ -30,7 +31,7 @@ from coopc.generate.gemms import Gemm
 from coopc.interface import Argument, Buffer
 from coopc.interface_call import dtype_of, pack, row_major, strided_zeros
 from coopc.run.executable import Executable
-from coopc.run.execute import on_vulkan
+from coopc.run.execute import on_vulkan, shader_of
 from coopc.run.toolchain import ToolMissing
 from coopc.run.vulkan import Session
 from coopc.run.worker import RunFailed
@@ -98,9 +99,14 @@ def ours(session: Session, case: Case, arrays: list[Array]) -> tuple[float, Arra
     whole = Executable(artifact.interface, run)
     interface = whole.kernel()
     if not interface.steps:
-        outcome = run(pack(interface, arrays), repeats=WARM + MEASURED)
+        call = pack(interface, arrays)
+        outcome = run(call, repeats=WARM + MEASURED)
+        again = run(call).arrays[2]
+        assert again.tobytes() == outcome.arrays[2].tobytes(), case.name
         return median(outcome.milliseconds[WARM:]), outcome.arrays[2]
     found = whole.execute(pack(interface, arrays)).arrays[2]
+    again = whole.execute(pack(interface, arrays)).arrays[2]
+    assert again.tobytes() == found.tobytes(), case.name
     total = 0.0
     for step in interface.steps:
         kernel = known[step.kernel]
@@ -110,10 +116,24 @@ def ours(session: Session, case: Case, arrays: list[Array]) -> tuple[float, Arra
     return total, found
 
 
-def zeros(argument: Argument) -> Array:
-    """Return memory for an argument of known sizes."""
+def told(session: Session, case: Case) -> Iterator[Row]:
+    """Yield a row for each kernel, with what the driver tells of it."""
+    artifact = coopc.compile(case.gemm.text, PIPELINE, "spirv-binary")
+    for kernel in artifact.interface:
+        if kernel.steps:
+            continue
+        call = pack(kernel, [zeros(x, SIZE) for x in kernel.arguments])
+        shader = shader_of(session, artifact.bytes, call, range(len(call.buffers)))
+        found = session.statistics(shader, [x.nbytes for x in call.buffers])
+        numbers = ", ".join(f"{x.lower()} {n:.0f}" for x, n in found.numbers.items())
+        name = f"  {kernel.name}, compiled by the driver: {numbers or 'nothing told'}"
+        yield Row(name, found.milliseconds, "ms")
+
+
+def zeros(argument: Argument, unknown: int = 1) -> Array:
+    """Return memory for an argument, with a size for those that are not known."""
     assert isinstance(argument, Buffer), argument
-    shape = tuple(size or 1 for size in argument.shape)
+    shape = tuple(unknown if size is None else size for size in argument.shape)
     known = argument.strides or row_major(shape)
     strides = [1 if step is None else step for step in known]
     return strided_zeros(shape, strides, dtype_of(argument.element))
@@ -143,6 +163,7 @@ def rows(session: Session, case: Case) -> Iterator[Row]:
     wanted = case.teraflops
     bound = None if wanted is None else milliseconds(case.gemm, wanted)
     yield Row(f"{case.name}: {rate}", time, "ms", bound)
+    yield from told(session, case)
     if (theirs := cublas(case, arrays)) is not None:
         rate = f"{milliseconds(case.gemm, theirs):.0f} TF/s"
         name = f"  cuBLAS: {rate}, coopc {theirs / time:.0%}"

@@ -17,7 +17,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 from coopc.run.arrays import Array, Outcome, check_run, to_memories
 from coopc.run.toolchain import LIBRARIES, ToolMissing, toolchain, why_invalid
-from coopc.run.vulkan_device import Shader, VulkanInfo
+from coopc.run.vulkan_device import Shader, ShaderStatistics, VulkanInfo
 from coopc.run.worker import TIMEOUT_SECONDS, RunFailed, Worker, serving
 from coopc.spirv.facts import MATRIX_EXTENSION, SpirvFacts, spirv_facts, why_unlisted
 
@@ -117,6 +117,20 @@ class Session(Worker):
         call = ("run", shaders, first, read, repeats, together)
         contents, times = self.call(*call, seconds=seconds)
         return Outcome.of(memories[:read], range(read), contents, times, self.where)
+
+    def statistics(
+        self,
+        shader: Shader,
+        sizes: Sequence[int],
+        *,
+        seconds: float = TIMEOUT_SECONDS,
+    ) -> ShaderStatistics:
+        """Compile a shader for memories of so many bytes; return what the driver tells.
+
+        Raises:
+            RunFailed: the driver crashed, or took too long.
+        """
+        return self.call("statistics", shader, sizes, seconds=seconds)
 
     def shader(
         self,

@@ -31,6 +31,7 @@ OPTIONAL = {
     "VK_EXT_shader_float8": vk.Float8Features,
     "VK_EXT_shader_atomic_float": vk.AtomicFloatFeatures,
     "VK_EXT_shader_atomic_float2": vk.AtomicFloat2Features,
+    "VK_KHR_pipeline_executable_properties": vk.PipelineExecutableFeatures,
 }
 """The extensions that are turned on where a device has them."""
 LISTS = {
@@ -416,6 +417,7 @@ SHADER_READ, SHADER_WRITE, COPY_READ, COPY_WRITE = 0x20, 0x40, 0x800, 0x1000
 HOST_READ = 0x2000
 COPY_STEP = 0x1000
 FULL_SUBGROUPS = 0x2
+CAPTURE_STATISTICS = 0x40
 TIMESTAMP_QUERY = 2
 WAIT_64_BIT = 0x1 | 0x2
 
@@ -441,6 +443,17 @@ class Shader:
     """For each buffer of addresses, the buffers that these are of."""
 
 
+@dataclass(frozen=True)
+class ShaderStatistics:
+    """What a driver tells of a shader that it compiled."""
+
+    milliseconds: float
+    """How long it took to compile."""
+    numbers: Mapping[str, float]
+    """Registers, bytes of spills and the like, by the names that the driver gives them;
+    none without VK_KHR_pipeline_executable_properties."""
+
+
 class Dispatch:
     """A recorded dispatch of a shader; all that it needs is destroyed with a stack.
 
@@ -453,10 +466,13 @@ class Dispatch:
         stack: ExitStack,
         shader: Shader,
         buffers: Sequence[Mapped],
+        told: bool = False,
     ) -> None:
         self.device = device
         self.stack = stack
         self.shader = shader
+        self.told = told and "pipelineExecutableInfo" in device.info.features
+        """Whether the driver is asked to keep statistics."""
         self._handles = [handle for handle, *_ in buffers]
         for number, parts in shader.pointers.items():
             starts = (vk.U64 * len(parts))(*(self._address(x) for x in parts))
@@ -475,6 +491,23 @@ class Dispatch:
             where = (COMPUTE_STAGE, 0, len(constants))
             call("vkCmdPushConstants", commands, layout, *where, constants)
         call("vkCmdDispatch", commands, *self.shader.groups)
+
+    def statistics(self) -> ShaderStatistics:
+        """Return what the driver tells of the shader."""
+        device, found = self.device, dict[str, float]()
+        if self.told:
+            name, of = "vkGetPipelineExecutable{}KHR", device.handle
+            info = vk.PipelineInfo(pipeline=self._pipeline)
+            kind = vk.ExecutableProperties
+            every = device.driver.enumerate(name.format("Properties"), kind, of, info)
+            for index, _ in enumerate(every):
+                info = vk.ExecutableInfo(pipeline=self._pipeline, index=index)
+                kind = vk.ExecutableStatistic
+                rows = device.driver.enumerate(
+                    name.format("Statistics"), kind, of, info
+                )
+                found |= {x.name.decode(): statistic(x.format, x.value) for x in rows}
+        return ShaderStatistics(self._milliseconds, found)
 
     def see(self, commands: ctypes.c_void_p) -> None:
         """Let what follows in a command buffer, and the host, see what it wrote."""
@@ -546,8 +579,12 @@ class Dispatch:
                 len(values), ctypes.addressof(entries), ends[-1], ctypes.addressof(data)
             ),
         )
-        info = vk.ComputePipelineCreateInfo(stage=stage, layout=layout)
+        info = vk.ComputePipelineCreateInfo(
+            flags=CAPTURE_STATISTICS if self.told else 0, stage=stage, layout=layout
+        )
+        start = time.perf_counter()
         pipeline = device.make("vkCreateComputePipelines", vk.U64(0), 1, info, None)
+        self._milliseconds = (time.perf_counter() - start) * 1e3
         self.stack.callback(device.call, "vkDestroyPipeline", pipeline, None)
         return pipeline
 
@@ -568,6 +605,16 @@ class Dispatch:
             )
             self.device.call("vkUpdateDescriptorSets", 1, write, 0, None)
         return descriptors
+
+
+def statistic(format: int, value: int) -> float:
+    """Return a VkPipelineExecutableStatisticValueKHR, of which `value` is the bits.
+
+    Formats are bool, int64, uint64 and double.
+    """
+    bits = struct.pack("<Q", value)
+    kind = "?" if format == 0 else "_qQd"[format]
+    return float(struct.unpack_from(f"<{kind}", bits)[0])
 
 
 class Submission:
@@ -693,7 +740,16 @@ class VulkanServer:
             times += [x.run() for _ in range(repeats - 1) for x in submissions]
         return contents, times
 
+    def statistics(self, shader: Shader, sizes: Sequence[int]) -> ShaderStatistics:
+        """Compile a shader for memories of so many bytes."""
+        with ExitStack() as stack:
+            addressed = bool(shader.addresses or shader.pointers)
+            buffers = [self.device.buffer(x, stack, addressed) for x in sizes]
+            bound = [buffers[n] for n in shader.bound]
+            return Dispatch(self.device, stack, shader, bound, told=True).statistics()
+
 
 def main() -> None:
     server = VulkanServer()
-    serve({"open": server.open, "run": server.run})
+    handlers = {x: getattr(server, x) for x in ("open", "run", "statistics")}
+    serve(handlers)

@@ -12,6 +12,7 @@ import pytest
 from coopc.device import LAVAPIPE
 from coopc.run import toolchain, vulkan
 from coopc.run.toolchain import ToolMissing
+from coopc.run.vulkan_device import statistic
 from coopc.run.worker import RunFailed
 from coopc.spirv.facts import MatrixProduct, SpirvFacts, spirv_facts
 
@@ -78,6 +79,30 @@ def test_specialization(lavapipe: vulkan.Session, spirv: Callable[..., bytes]):
         spec={7: struct.pack("<f", 100)},
     )
     assert np.array_equal(result.arrays[1], 2 * x + y + 100)
+
+
+def test_statistics(lavapipe: vulkan.Session, spirv: Callable[..., bytes]):
+    """Lavapipe tells nothing of what it compiled."""
+    binary = spirv("vulkan_saxpy", offset=0.5)
+    shader = lavapipe.shader(
+        binary, "saxpy", (0, 1), groups=(8, 1, 1), push_constants=TWO
+    )
+    found = lavapipe.statistics(shader, [256, 256])
+    assert found.milliseconds > 0
+    assert not found.numbers
+
+
+@pytest.mark.parametrize(
+    ("format", "bits", "number"),
+    [
+        (0, 1, 1),
+        (1, 2**64 - 3, -3),
+        (2, 2**63, 2.0**63),
+        (3, struct.unpack("<Q", struct.pack("<d", 0.5))[0], 0.5),
+    ],
+)
+def test_numbers_of_statistics(format: int, bits: int, number: float) -> None:
+    assert statistic(format, bits) == number
 
 
 def test_repeats_return_the_first_result(

@@ -36,7 +36,9 @@ C_TYPES: dict[str, Any] = {
     "uint32_t": ctypes.c_uint32,
     "uint64_t": ctypes.c_uint64,
     "size_t": ctypes.c_size_t,
+    "int64_t": ctypes.c_int64,
     "float": ctypes.c_float,
+    "double": ctypes.c_double,
 }
 
 
@@ -95,12 +97,13 @@ def c_type(registry: Registry, name: str) -> Any:
             return ctypes.c_uint32
         case "handle":
             return ctypes.c_uint64  # or a pointer, of the same size
-        case "struct":
+        case "struct" | "union" as category:
             fields = [
                 (member.findtext("name"), member_type(registry, member))
                 for member in registry.members(name)
             ]
-            return type(name, (ctypes.Structure,), {"_fields_": fields})
+            base = ctypes.Structure if category == "struct" else ctypes.Union
+            return type(name, (base,), {"_fields_": fields})
         case _:
             return c_type(registry, element.findtext("type", ""))
 
