@@ -110,14 +110,6 @@ LOG = (
 )
 """(log(1 + x) - x + x^2 / 2) / x^3 for 1 + x from the root of a half to that of 2, by
 powers of x: to 5.9e-9 of the logarithm."""
-TANH = (
-    -0.33333271741867065,
-    0.13331152498722076,
-    -0.05371410772204399,
-    0.020551716908812523,
-    -0.0056039122864604,
-)
-"""(tanh(x) / x - 1) / x^2 for |x| <= 0.64, by powers of x^2: to 5.4e-9 of tanh(x)."""
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 0.693359375, -0.00021219444005469057
 """The natural logarithm of 2, in two parts: the first times 2^8 at most is exact."""
@@ -556,8 +548,7 @@ def exponential(code: Code, op: math.ExpOp) -> Num:
     x = x.compare("olt", -104.0).select(x.like(-104.0), x)  # below is 0
     x = x.compare("ogt", 89.0).select(x.like(89.0), x)  # beyond is infinity
     shifted = x * LOG2_E + WHOLE  # nothing may be reassociated: flags say contract
-    n = shifted - WHOLE
-    return scaled(x - n * LN2_HIGH - n * LN2_LOW, shifted)
+    return scaled(reduced(x, shifted), shifted)
 
 
 @table.on(math.Exp2Op, when=is_of_vectors)
@@ -568,6 +559,12 @@ def exponential_of_2(code: Code, op: math.Exp2Op) -> Num:
     x = x.compare("ogt", 129.0).select(x.like(129.0), x)  # beyond is infinity
     shifted = x + WHOLE
     return scaled((x - (shifted - WHOLE)) * LN2, shifted)
+
+
+def reduced(x: Num, shifted: Num) -> Num:
+    """Return x - n log(2), where `shifted` has n + `WHOLE`."""
+    n = shifted - WHOLE
+    return x - n * LN2_HIGH - n * LN2_LOW
 
 
 def scaled(r: Num, shifted: Num) -> Num:
@@ -689,14 +686,19 @@ def power_of_magnitude(code: Code, op: math.PowFOp) -> Num:
 
 @table.on(math.TanhOp, when=is_of_vectors)
 def tanh(code: Code, op: math.TanhOp) -> Num:
-    """A polynomial where x is small, else 1 - 2 / (exp(2 |x|) + 1)."""
+    """By g = exp(2 |x|) - 1: g / (g + 2), to 2.6 units in the last place.
+
+    With 2 |x| = n log(2) + r, g is 2^n (exp(r) - 1) + (2^n - 1).
+    """
     (signed,) = free(code, op.operand)
-    x = signed.apply(math.AbsFOp)
-    square = x * x
-    near = x * square * polynomial(square, TANH) + x
-    growth = (x * 2.0).apply(math.ExpOp) + 1.0
-    found = x.compare("olt", 0.625).select(near, 1.0 - x.like(2.0) / growth)
-    return found.apply(math.CopySignOp, signed)
+    x = signed.apply(math.AbsFOp) * 2.0
+    x = x.compare("ogt", 20.0).select(x.like(20.0), x)  # beyond is 1
+    shifted = x * LOG2_E + WHOLE
+    r = reduced(x, shifted)
+    growth = r * r * polynomial(r, EXP) + r
+    power = ((shifted.bits(i32) << SIGNIFICAND) + (BIAS << SIGNIFICAND)).bits(f32)
+    growth = growth * power + (power - 1.0)
+    return (growth / (growth + 2.0)).apply(math.CopySignOp, signed)
 
 
 class ExpandMathPass(ExpandPass):
