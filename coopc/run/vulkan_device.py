@@ -509,13 +509,17 @@ class Dispatch:
                 found |= {x.name.decode(): statistic(x.format, x.value) for x in rows}
         return ShaderStatistics(self._milliseconds, found)
 
-    def see(self, commands: ctypes.c_void_p) -> None:
-        """Let what follows in a command buffer, and the host, see what it wrote."""
-        seen = vk.MemoryBarrier(
-            sources=SHADER_WRITE,
-            destinations=SHADER_READ | SHADER_WRITE | COPY_READ | HOST_READ,
-        )
-        steps = (SHADER_STEP, SHADER_STEP | COPY_STEP | HOST_STEP, 0)
+    def see(self, commands: ctypes.c_void_p, last: bool = False) -> None:
+        """Let the next dispatch of a command buffer see what was written before.
+
+        Behind the last one copies and the host see it, too: a barrier for these between
+        dispatches would let each wait for more than it needs.
+        """
+        kinds, step = SHADER_READ | SHADER_WRITE, SHADER_STEP
+        if last:
+            kinds, step = kinds | COPY_READ | HOST_READ, step | COPY_STEP | HOST_STEP
+        seen = vk.MemoryBarrier(sources=SHADER_WRITE, destinations=kinds)
+        steps = (SHADER_STEP, step, 0)
         self.device.driver.call(
             "vkCmdPipelineBarrier", commands, *steps, 1, seen, 0, None, 0, None
         )
@@ -641,7 +645,7 @@ class Submission:
         last.record(commands)
         if self._timer is not None:
             call("vkCmdWriteTimestamp", commands, BOTTOM_STEP, self._timer, 1)
-        last.see(commands)
+        last.see(commands, last=True)
         device.driver.check("vkEndCommandBuffer", commands)
 
     def run(self) -> float:
