@@ -82,6 +82,27 @@ def conditions(func: FuncOp) -> tuple[Condition, ...]:
     return _entries(func, CONDITIONS, _read_condition)
 
 
+def add_conditions(func: FuncOp, new: Iterable[Condition]) -> None:
+    """Let more hold of a function's arguments, each condition once."""
+    every = dict.fromkeys((*conditions(func), *new))
+    if every:
+        func.attributes[CONDITIONS] = ArrayAttr(map(_condition_attr, every))
+
+
+def _condition_attr(condition: Condition) -> DictionaryAttr:
+    """Return a condition as an attribute, without what is as by default."""
+    found: dict[str, Attribute] = {"what": StringAttr(condition.what)}
+    plain = Condition(condition.what, -1)
+    for name in _NUMBERS:
+        number = getattr(condition, name)
+        is_told = name == "dimension" and condition.what in _OF_DIMENSIONS
+        if is_told or number != getattr(plain, name):
+            found[name] = IntegerAttr(number, i64)
+    if condition.why:
+        found["why"] = StringAttr(condition.why)
+    return DictionaryAttr(found)
+
+
 def _entries(
     func: FuncOp, name: str, read: Callable[[Attribute, Sequence[Attribute]], T]
 ) -> tuple[T, ...]:

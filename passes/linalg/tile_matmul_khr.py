@@ -39,29 +39,25 @@ Finally, all partial sums are added to those of part 0, through work-group memor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    IntegerAttr,
     ModuleOp,
     StringAttr,
-    i64,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import SymbolTable
 
 from coopc.device import Device, GemmTiles, is_integer
 from coopc.dialects import coopmatrix, simt
-from coopc.interface import SECOND_ENTRY
+from coopc.interface import SECOND_ENTRY, Condition
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
@@ -815,9 +811,9 @@ def write_kernels(
     if whole is None or second is None:
         write_kernel(ctx, func, found, plan, device)
         return
-    needed = conditions(found, whole)
+    needed = [*conditions(found, whole)]
     write_kernel(ctx, func, found, whole, device, whole=True)
-    func.attributes[simt.CONDITIONS] = needed
+    simt.add_conditions(func, needed)
     write_kernel(ctx, *second, plan, device)
 
 
@@ -834,30 +830,20 @@ def second_entry(func: FuncOp) -> tuple[FuncOp, Multiplication] | None:
     return second, found
 
 
-def conditions(found: Multiplication, plan: GemmPlan) -> ArrayAttr[DictionaryAttr]:
-    """Return that sizes which are not known are multiples of those of tiles."""
+def conditions(found: Multiplication, plan: GemmPlan) -> Iterator[Condition]:
+    """Yield that sizes which are not known are multiples of those of tiles."""
     (a, _, c), problem, (m, n) = found.memories, found.problem, plan.group
-    every: list[DictionaryAttr] = []
     sizes: tuple[tuple[SSAValue, GemmOperand, Axis, int], ...] = (
         (c, problem.c, "rows", m),
         (c, problem.c, "cols", n),
         (a, problem.a, "cols", plan.iteration),
     )
     for memory, matrix, axis, of in sizes:
-        if matrix.size(axis) is not None:
-            continue
-        assert isinstance(memory, BlockArgument), memory
-        numbers = {
-            "argument": memory.index,
-            "dimension": matrix.dimension(axis),
-            "multiple_of": of,
-        }
-        if memory is a:
-            numbers["at_least"] = of
-        entry: dict[str, Attribute] = {"what": StringAttr("size")}
-        entry |= {name: IntegerAttr(x, i64) for name, x in numbers.items()}
-        every.append(DictionaryAttr(entry | {"why": StringAttr("whole tiles")}))
-    return ArrayAttr(every)
+        if matrix.size(axis) is None:
+            assert isinstance(memory, BlockArgument), memory
+            at = memory.index, matrix.dimension(axis), of
+            least = of if memory is a else None
+            yield Condition("size", *at, at_least=least, why="whole tiles")
 
 
 @dataclass(frozen=True)

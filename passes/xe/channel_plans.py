@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 
-from coopc.dialects import tt, xe_plans
+from coopc.dialects import simt, tt, xe_plans
 from coopc.dialects.coopmatrix import CHANNEL_BITS
 from coopc.dialects.tt.types import bits_of, block_io
 from coopc.ir.facts import ValueFacts, constant_number
@@ -196,8 +196,8 @@ def demand_channels(func: FuncOp, plans: Mapping[Operation, ChannelPlan]) -> Non
             demands.add_part(arguments, rule)
         if "base" in arguments:
             demand_reach(sizes, arguments["base"])
-    demands.write(func)
-    sizes.write(func)
+    every = (*demands.conditions(), *sizes.conditions())
+    simt.add_conditions(func, every)
 
 
 def demand_reach(demands: Demands, argument: int) -> None:

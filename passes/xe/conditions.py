@@ -10,25 +10,19 @@ were planned.  What is computed otherwise is Triton's promise, `ttig.block_io`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import gcd, isinf, lcm
 from typing import TypeAlias
 
 from xdsl.dialects.arith import ExtSIOp, ExtUIOp, MaxSIOp, MinSIOp, TruncIOp
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    IntegerAttr,
     ModuleOp,
-    StringAttr,
-    i64,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
+from xdsl.ir import SSAValue
 
 from coopc.device import BlockIO
-from coopc.dialects import simt, tt, ttig, xe_plans
+from coopc.dialects import tt, ttig, xe_plans
 from coopc.interface import SECOND_ENTRY, Condition
 from coopc.ir.facts import ValueFacts, constant_number
 from coopc.passes.triton.access_attributes import LANE_BY_LANE
@@ -108,6 +102,10 @@ class HostNumber:
     dimension: int = 0
     """Of a size or a stride."""
 
+    def condition(self, why: str) -> Condition:
+        """Return a condition that is about it, and demands nothing yet."""
+        return Condition(self.what, self.argument, self.dimension, why=why)
+
     def is_of(self, condition: Condition) -> bool:
         """Whether it is the number that a condition is about."""
         about = condition.argument, condition.what, condition.dimension
@@ -140,17 +138,11 @@ class Demands:
             what = "address" if rule.part == "base" else "value"
             self.add(HostNumber(arguments[rule.part], what), rule)
 
-    def attributes(self) -> list[DictionaryAttr]:
+    def conditions(self) -> list[Condition]:
         """Return the conditions, by argument."""
         return [
-            condition(
-                number,
-                self.why
-                or (
-                    "offsets of 32 bits"
-                    if number.what == "bytes"
-                    else f"{rule.part} of a surface"
-                ),
+            replace(
+                number.condition(self.why or _why(number, rule)),
                 multiple_of=rule.multiple_of,
                 at_least=rule.at_least or None,
                 less_than=rule.less_than,
@@ -158,13 +150,10 @@ class Demands:
             for number, rule in sorted(self.rules.items())
         ]
 
-    def write(self, func: Operation) -> None:
-        """Write them on a kernel, after what it says already."""
-        known = func.attributes.get(simt.CONDITIONS)
-        before = known.data if isa(known, ArrayAttr[DictionaryAttr]) else ()
-        new = [x for x in self.attributes() if x not in before]
-        if before or new:
-            func.attributes[simt.CONDITIONS] = ArrayAttr([*before, *new])
+
+def _why(number: HostNumber, rule: Rule) -> str:
+    is_reach = number.what == "bytes"
+    return "offsets of 32 bits" if is_reach else f"{rule.part} of a surface"
 
 
 def arguments_of(
@@ -191,7 +180,7 @@ def demand_vectors(func: tt.FuncOp) -> Demands:
     return found
 
 
-def conditions(func: tt.FuncOp, io: BlockIO | None) -> ArrayAttr[DictionaryAttr]:
+def conditions(func: tt.FuncOp, io: BlockIO | None) -> list[Condition]:
     """Return the conditions of a kernel whose accesses are planned."""
     demands, moves = Demands(), Demands("base of a surface, which it moves")
     pairs, units = set[tuple[int, int]](), set[int]()
@@ -224,43 +213,19 @@ def conditions(func: tt.FuncOp, io: BlockIO | None) -> ArrayAttr[DictionaryAttr]
             moves.add(HostNumber(at, "value"), Rule("base", multiple))
     inner = "stride of columns of a surface"
     above = "pitch of a surface, at least its width"
-    return ArrayAttr(
-        [
-            *demands.attributes(),
-            *demand_vectors(func).attributes(),
-            *moves.attributes(),
-            *(
-                condition(HostNumber(at, "value"), inner, at_least=1, less_than=2)
-                for at in sorted(units)
-            ),
-            *(
-                condition(HostNumber(pitch, "value"), above, at_least_argument=width)
-                for pitch, width in sorted(pairs)
-            ),
-        ]
-    )
-
-
-FIRST = ("multiple_of", "at_least_argument")
-"""Limits that are printed before the reason."""
-
-
-def condition(number: HostNumber, why: str, **limits: int | None) -> DictionaryAttr:
-    told = {
-        name: IntegerAttr(limit, i64)
-        for name, limit in limits.items()
-        if limit is not None
-    }
-    entries: dict[str, Attribute] = {
-        "argument": IntegerAttr(number.argument, i64),
-        "what": StringAttr(number.what),
-        **{name: told.pop(name) for name in FIRST if name in told},
-        "why": StringAttr(why),
-    }
-    if number.what in ("size", "stride"):
-        entries["dimension"] = IntegerAttr(number.dimension, i64)
-    entries |= told
-    return DictionaryAttr(entries)
+    return [
+        *demands.conditions(),
+        *demand_vectors(func).conditions(),
+        *moves.conditions(),
+        *(
+            Condition("value", at, at_least=1, less_than=2, why=inner)
+            for at in sorted(units)
+        ),
+        *(
+            Condition("value", pitch, at_least_argument=width, why=above)
+            for pitch, width in sorted(pairs)
+        ),
+    ]
 
 
 def known_multiple(column: SSAValue) -> int:
@@ -291,5 +256,5 @@ def second_entries(module: ModuleOp, io: BlockIO | None) -> dict[tt.FuncOp, bool
     for name, func in named.items():
         first = named.get(name.removesuffix(SECOND_ENTRY))
         if LANE_BY_LANE in func.attributes and first not in (None, func):
-            found[func] = bool(conditions(first, io).data)
+            found[func] = bool(conditions(first, io))
     return found

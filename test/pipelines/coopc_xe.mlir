@@ -47,7 +47,7 @@
 // STEPS-NEXT: check-lowered
 
 // CHECK: simt.target = #simt.target<opencl, bmg>
-// CHECK: func.func @gemm_axb_32x32(%a: memref<f16>, %b: memref<f16>, %c: memref<f32>, %m: i32, %n: i32, %k: i32) attributes {simt.kernel, simt.subgroup_size = 16 : i32, simt.work_group_size = array<i32: 512>, simt.conditions = [{argument = 0 : i64, what = "address", multiple_of = 64 : i64, why = "base of a surface"}, {{.*}}{argument = 5 : i64, what = "value", multiple_of = 8 : i64, why = "width of a surface", at_least = 32 : i64, less_than = 8388608 : i64}]} {
+// CHECK: func.func @gemm_axb_32x32(%a: memref<f16>, %b: memref<f16>, %c: memref<f32>, %m: i32, %n: i32, %k: i32) attributes {simt.kernel, simt.subgroup_size = 16 : i32, simt.work_group_size = array<i32: 512>, simt.conditions = [{what = "address", argument = 0 : i64, multiple_of = 64 : i64, why = "base of a surface"}, {{.*}}{what = "value", argument = 5 : i64, multiple_of = 8 : i64, at_least = 32 : i64, less_than = 8388608 : i64, why = "width of a surface"}]} {
 // CHECK: [[M:%.+]] = arith.shrui %subgroup, %c2 : i32
 // CHECK: [[ROW:%.+]] = arith.shli [[M]], %c5 : i32
 // CHECK: [[Y:%.+]] = arith.addi %row, [[ROW]] : i32

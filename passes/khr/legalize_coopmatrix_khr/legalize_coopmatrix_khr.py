@@ -638,7 +638,7 @@ def _demand_surfaces(decisions: list[Decision], device: Device) -> None:
     for op in checked:
         demands = Demands()
         demand_surface(demands, op.memory, device.block_io)
-        demands.write(function_around(op))
+        simt.add_conditions(function_around(op), demands.conditions())
 
 
 _DECIDE: Mapping[Only, Callable[[ModuleOp, HeldMatrices], list[Decision]]] = {

@@ -40,10 +40,7 @@ from typing import TypeAlias
 from xdsl.context import Context
 from xdsl.dialects import arith, gpu, scf
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
     FunctionType,
-    IntegerAttr,
     MemRefType,
     ModuleOp,
     StringAttr,
@@ -65,7 +62,7 @@ from coopc.dialects.narrow import is_tensor
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.simt import ShuffleMode
 from coopc.dialects.tt.types import in_memory, shape_of, without
-from coopc.interface import SECOND_ENTRY
+from coopc.interface import SECOND_ENTRY, Condition
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
@@ -491,17 +488,11 @@ def convert_function(
     func = found.func
     if not found.apart:
         return [func]
-    why = StringAttr("something is stored before all is loaded")
-    func.attributes[simt.CONDITIONS] = ArrayAttr(
-        DictionaryAttr(
-            {
-                "argument": IntegerAttr(number, i64),
-                "what": StringAttr("memory"),
-                "apart_from_argument": IntegerAttr(other, i64),
-                "why": why,
-            }
-        )
-        for number, other in sorted((stored, loaded) for loaded, stored in found.apart)
+    pairs = sorted((stored, loaded) for loaded, stored in found.apart)
+    why = "something is stored before all is loaded"
+    simt.add_conditions(
+        func,
+        (Condition("memory", x, apart_from_argument=y, why=why) for x, y in pairs),
     )
     if not fallback:
         return [func]

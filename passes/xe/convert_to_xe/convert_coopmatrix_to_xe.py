@@ -212,7 +212,7 @@ class Matrices:
             steps = [part.plan.row_step for part in self.moves.get(op, ())]
             demand_surface(here, op.memory, self.device.block_io, max(steps, default=1))
         for func, each in demands.items():
-            each.write(func)
+            simt.add_conditions(func, each.conditions())
 
     # Rules
 

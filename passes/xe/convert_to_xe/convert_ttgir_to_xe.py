@@ -108,8 +108,7 @@ def convert_functions(module: ModuleOp, io: BlockIO | None) -> list[FuncOp]:
         func.attributes[simt.SUBGROUP_SIZE] = IntegerAttr(lanes, i32)
         size = DenseArrayBase.from_list(i32, [lanes * facts.num_warps])
         func.attributes[simt.WORK_GROUP_SIZE] = size
-        if needed.data:
-            func.attributes[simt.CONDITIONS] = needed
+        simt.add_conditions(func, needed)
         if LANE_BY_LANE in op.attributes:
             func.attributes[LANE_BY_LANE] = UnitAttr()
         Rewriter.replace_op(op, func, [])

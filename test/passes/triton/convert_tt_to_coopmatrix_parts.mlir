@@ -7,7 +7,7 @@
 
 // CHECK-LABEL: func.func @rows
 // CHECK-SAME: simt.work_group_size = array<i32: 64>
-// CHECK-SAME: simt.conditions = [{argument = 1 : i64, what = "memory", apart_from_argument = 0 : i64,
+// CHECK-SAME: simt.conditions = [{what = "memory", argument = 1 : i64, apart_from_argument = 0 : i64,
 // CHECK: simt.subgroup_id
 // CHECK: memref.alloca() : memref<8x4xf32, #simt.memory<workgroup>>
 // CHECK: memref.subview %{{.+}}[%{{.+}}, 0] [1, 4] [1, 1] : memref<8x4xf32, #simt.memory<workgroup>> to memref<4xf32, strided<[1], offset: ?>, #simt.memory<workgroup>>
@@ -44,7 +44,7 @@ tt.func @rows(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %n: i32, %pitch: i64) {
 // CHECK: memref.alloca() : memref<8x4x64xi64, #simt.memory<workgroup>>
 // ALONE-LABEL: func.func @rounds
 // ALONE-SAME: simt.work_group_size = array<i32: 8>
-// ALONE-SAME: simt.conditions = [{argument = 1 : i64, what = "memory", apart_from_argument = 0 : i64,
+// ALONE-SAME: simt.conditions = [{what = "memory", argument = 1 : i64, apart_from_argument = 0 : i64,
 // ALONE: scf.for %part = %{{.+}} to %{{.+}} step
 // ALONE: memref.alloca() : memref<32x64xi64, #simt.memory<workgroup>>
 // ROUNDS: remark: tt.func: its buffers take 33280 bytes, lavapipe has room for 32768: it is computed in 2 rounds

@@ -7,7 +7,7 @@
 // What is stored may not be what later rounds load.
 
 // CHECK-LABEL: func.func @product
-// CHECK-SAME: simt.conditions = [{argument = 2 : i64, what = "memory", apart_from_argument = 0 : i64, why = "something is stored before all is loaded"}, {argument = 2 : i64, what = "memory", apart_from_argument = 1 : i64,
+// CHECK-SAME: simt.conditions = [{what = "memory", argument = 2 : i64, apart_from_argument = 0 : i64, why = "something is stored before all is loaded"}, {what = "memory", argument = 2 : i64, apart_from_argument = 1 : i64,
 tt.func @product(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %r: !tt.ptr<f32>, %n: i32, %pitch: i64) {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32

@@ -24,8 +24,8 @@
 
 // CHECK: func.func @product(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %c: memref<?x64xf32>)
 // CHECK-SAME: simt.subgroup_size = 16 : i32
-// CHECK-SAME: {argument = 0 : i64, what = "address", multiple_of = 64 : i64, why = "base of a surface"}
-// CHECK-SAME: {argument = 0 : i64, what = "size", multiple_of = 8 : i64, why = "width of a surface", dimension = 1 : i64, at_least = 32 : i64, less_than = 8388608 : i64}
+// CHECK-SAME: {what = "address", argument = 0 : i64, multiple_of = 64 : i64, why = "base of a surface"}
+// CHECK-SAME: {what = "size", argument = 0 : i64, dimension = 1 : i64, multiple_of = 8 : i64, at_least = 32 : i64, less_than = 8388608 : i64, why = "width of a surface"}
 func.func @product(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %c: memref<?x64xf32>)
     attributes {simt.kernel} {
   %c0 = arith.constant 0 : index

@@ -10,7 +10,7 @@
 // REMARK: remark: coopmatrix.load: 1 block load of 8 x 32 bits a lane
 // REMARK: remark: coopmatrix.load: 1 block load of 8 x 32 bits a lane
 // CHECK-LABEL: func.func @tiles(
-// CHECK-SAME: simt.conditions = [{argument = 0 : i64, what = "address", multiple_of = 4 : i64, why = "base of a surface"}, {argument = 0 : i64, what = "bytes", multiple_of = 1 : i64, why = "offsets of 32 bits", {{.*}}less_than = 4294967296 : i64}]
+// CHECK-SAME: simt.conditions = [{what = "address", argument = 0 : i64, multiple_of = 4 : i64, why = "base of a surface"}, {what = "bytes", argument = 0 : i64, {{.*}}less_than = 4294967296 : i64, why = "offsets of 32 bits"}]
 // CHECK:       [[TILES:%.*]] = memref.dim %p, %c1 : memref<?x?x8x16xf16>
 // CHECK-NEXT:  [[N:%.*]] = arith.index_cast [[TILES]] : index to i32
 // CHECK-NEXT:  [[TILE:%.*]] = arith.constant 256 : i32
@@ -61,7 +61,7 @@ func.func @tiles(%p: memref<?x?x8x16xf16>, %m: i32, %end: i32, %out: memref<8x8x
 // REMARK: remark: coopmatrix.store: moved lane by lane
 // REMARK: remark: coopmatrix.load: 8 block loads of 1 x 32 bits a lane
 // CHECK-LABEL: func.func @packed(
-// CHECK-SAME: argument = 0 : i64, what = "size", multiple_of = 4 : i64, why = "pitch of a surface", dimension = 1 : i64
+// CHECK-SAME: what = "size", argument = 0 : i64, dimension = 1 : i64, multiple_of = 4 : i64, {{.*}}why = "pitch of a surface"
 // CHECK-COUNT-8: xe.block_load %p[{{%.*}}] : memref<?x?xi8> -> vector<1xi32>
 // CHECK-NOT: memref.load
 func.func @packed(%p: memref<?x?xi8>, %out: memref<32x8xi8>)

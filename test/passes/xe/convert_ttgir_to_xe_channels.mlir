@@ -5,9 +5,9 @@
 // the row is inside of the matrix.  What does not change in the loop is before it.
 
 // GEMM-LABEL: func.func @gemm_axb_dg2(
-// GEMM-SAME:    argument = 4 : i64, what = "value", multiple_of = 16 : i64
-// GEMM-SAME:    argument = 5 : i64, what = "value", multiple_of = 16 : i64
-// GEMM-SAME:    argument = 0 : i64, what = "bytes", {{.*}}less_than = 4294967296 : i64
+// GEMM-SAME:    what = "value", argument = 4 : i64, multiple_of = 16 : i64
+// GEMM-SAME:    what = "value", argument = 5 : i64, multiple_of = 16 : i64
+// GEMM-SAME:    what = "bytes", argument = 0 : i64, {{.*}}less_than = 4294967296 : i64
 // GEMM:         scf.for %step =
 // GEMM-NEXT:      [[BYTE:%.*]] = arith.muli %step, {{%.*}} : i32
 // GEMM-NEXT:      [[AT:%.*]] = arith.addi {{%.*}}, [[BYTE]] : i32

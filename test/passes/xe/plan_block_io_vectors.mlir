@@ -11,7 +11,7 @@ module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32}
   // CHECK:       tt.load {{.*}}xe.vector = 8 : i64
   // CHECK:       tt.store {{.*}}xe.vector = 8 : i64
   // XE-LABEL:    @copy
-  // XE-SAME:     simt.conditions = [{argument = 0 : i64, what = "address", multiple_of = 16 : i64, why = "vectors of a lane"}, {argument = 1 : i64, what = "address", multiple_of = 16 : i64, why = "vectors of a lane"}, {argument = 2 : i64, what = "value", multiple_of = 8 : i64, why = "vectors of a lane"}]
+  // XE-SAME:     simt.conditions = [{what = "address", argument = 0 : i64, multiple_of = 16 : i64, why = "vectors of a lane"}, {what = "address", argument = 1 : i64, multiple_of = 16 : i64, why = "vectors of a lane"}, {what = "value", argument = 2 : i64, multiple_of = 8 : i64, why = "vectors of a lane"}]
   // XE-COUNT-1:  vector.load {{.*}} {alignment = 16 : i64} : memref<1099511627776xf16>, vector<8xf16>
   // XE:          scf.if
   // XE-NEXT:     vector.store {{.*}} {alignment = 16 : i64} : memref<1099511627776xf16>, vector<8xf16>
