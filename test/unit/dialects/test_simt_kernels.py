@@ -43,6 +43,27 @@ def function(inputs: list[Attribute], attributes: Mapping[str, Attribute]) -> Fu
     return func
 
 
+NUMBERS = st.integers(0, 64)
+CONDITIONS = st.lists(
+    st.builds(
+        Condition,
+        *(st.sampled_from(["size", "stride"]), st.just(0), st.sampled_from([0, 2])),
+        *(st.integers(1, 64), st.none() | NUMBERS, st.none() | NUMBERS),
+        st.sampled_from(["", "whole tiles"]),
+    ),
+    max_size=4,
+)
+
+
+@given(CONDITIONS, CONDITIONS)
+def test_conditions_are_read_as_written(some: list[Condition], more: list[Condition]):
+    func = function([DYNAMIC], {})
+    simt.add_conditions(func, some)
+    simt.add_conditions(func, more)
+    assert list(simt.conditions(func)) == list(dict.fromkeys([*some, *more]))
+    assert (simt.CONDITIONS in func.attributes) == bool(some or more)
+
+
 def kernel(inputs: list[Attribute] | None = None, **attributes: Attribute) -> FuncOp:
     named = {f"simt.{name}": attribute for name, attribute in attributes.items()}
     return function(inputs or [], {"simt.kernel": UnitAttr(), **named})
