@@ -19,7 +19,8 @@ written; `share-workgroup-memory` places them.
 
 With `shared=true`, several subgroups run a program if its accumulators or its work can
 be divided among them; they stage common operands in work-group memory. Otherwise, a
-program whose buffers exceed work-group memory is processed part by part.
+program whose buffers exceed work-group memory is processed part by part, or its lanes
+keep elements that no other lane needs in private memory.
 
 With `rounds=true`, `tt.dot` operands that are blocks of memory are loaded as matrices,
 and a loop that only accumulates products is repeated for each block of accumulators,
@@ -82,6 +83,7 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.kernel import (
     SubgroupOptions,
     TtKernel,
 )
+from coopc.passes.triton.convert_tt_to_coopmatrix.own_elements import own_elements
 from coopc.passes.triton.convert_tt_to_coopmatrix.parts import (
     LOADS,
     cut_program,
@@ -607,7 +609,8 @@ def in_rounds(
 ) -> Kernel:
     """Return a kernel that does a program in parts, if it has no room as a whole.
 
-    If it cannot, elements are computed once more, for which no buffer is needed.
+    If it cannot, elements are computed once more, for which no buffer is needed, or
+    each lane has a buffer of its own.
     """
     size, most = shared_bytes(whole.func), device.limits.local_bytes
     if size <= most:
@@ -627,6 +630,10 @@ def in_rounds(
     if shared_bytes(found.func) <= most:
         remark(old, f"{room}: elements are rematerialized, not buffered{why}")
         return found
+    draft = whole.func.clone()
+    if own_elements(draft, options.lanes) and shared_bytes(draft) <= most:
+        remark(old, f"{room}: lanes keep their elements in private memory{why}")
+        return replace(whole, func=draft)
     remark(old, f"{room}{why}")
     return whole
 
