@@ -309,12 +309,12 @@ class Needs:
         flow = definer(value)
         if not isinstance(flow, scf.ForOp | scf.IfOp | scf.WhileOp):
             return None
-        if dim is not None and not isinstance(flow, scf.ForOp):
+        if dim is not None and isinstance(flow, scf.WhileOp):
             return f"a result of {flow.name} is not split"
         group = {x for group in links(flow, {}) if value in group for x in group}
         own = (x for x in group if flow in (x.owner, x.owner.parent_op()))
         if len({dim}.union(*map(self._dims, own))) > 1:
-            return "a loop carries what parts need in several ways"
+            return f"{flow.name} passes on what parts need in several ways"
         return [(x, dim) for x in group]
 
     def _dims(self, value: SSAValue) -> set[int | None]:
@@ -374,15 +374,15 @@ class Parts:
     carried: dict[Operation | None, dict[int, int]] = field(
         default_factory=dict["Operation | None", dict[int, int]]
     )
-    """Along which dimensions a loop carries parts, by number."""
+    """Along which dimensions a loop or a branch passes on parts, by number."""
 
     def take(self, value: SSAValue, dim: int | None) -> SSAValue:
         return value if dim is None else self.made[value, dim]
 
     def cut(self, op: Operation) -> None:
         """Write what a part needs of what an operation makes, in front of it."""
-        if isinstance(op, scf.ForOp):
-            self._loop(op)
+        if isinstance(op, scf.ForOp | scf.IfOp):
+            self._pass_on(op)
         elif isinstance(op, scf.YieldOp):
             for number, dim in self.carried.get(op.parent_op(), {}).items():
                 op.operands[number] = self.take(op.operands[number], dim)
@@ -423,16 +423,19 @@ class Parts:
         """Return the first index of a part."""
         return b.pure(arith.MuliOp, self.number, b.constant(i32, part.size))
 
-    def _loop(self, op: scf.ForOp) -> None:
-        """Let a loop carry parts."""
+    def _pass_on(self, op: scf.ForOp | scf.IfOp) -> None:
+        """Let a loop carry parts, or a branch have them as results."""
         carried = self.carried[op] = dict[int, int]()
-        args = op.body.block.args[1:]
-        for number, (arg, result) in enumerate(zip(args, op.results, strict=True)):
-            for dim in self.plan.parts.get(arg, {}):
+        for number, result in enumerate(op.results):
+            for dim, part in self.plan.parts.get(result, {}).items():
                 carried[number] = dim
-                op.operands[3 + number] = first = self.take(op.iter_args[number], dim)
-                for old in (arg, result):
-                    new = Rewriter.replace_value_with_new_type(old, first.type)
+                passed: list[SSAValue] = [result]
+                if isinstance(op, scf.ForOp):
+                    passed.append(op.body.block.args[1 + number])
+                    op.operands[3 + number] = self.take(op.iter_args[number], dim)
+                type = cut_type(result.type, part)
+                for old in passed:
+                    new = Rewriter.replace_value_with_new_type(old, type)
                     self.made[new, dim] = new
 
 

@@ -111,6 +111,20 @@ BODIES = {
   }
   %w = arith.mulf %l#0, %l#1 : !f
 """,
+    "branched": """
+  %w = scf.for %t = %zero to %three step %unit iter_args(%a = %v) -> (!f) : i32 {
+    %is = arith.cmpi eq, %t, %unit : i32
+    %b, %c = scf.if %is -> (!f, !f) {
+      %d = arith.addf %a, %one : !f
+      scf.yield %d, %v : !f, !f
+    } else {
+      %d = tt.load %xp, %m, %one : !p
+      scf.yield %d, %a : !f, !f
+    }
+    %e = arith.mulf %b, %c : !f
+    scf.yield %e : !f
+  }
+""",
     "multiplied": """
   %xd = tt.make_tensor_descriptor %x, [%n8, %n4], [%long4, %long] : <f32>, <8x4xf32>
   %kd = tt.make_tensor_descriptor %x, [%n8, %n4], [%long4, %long] : <f32>, <4x4xf32>
@@ -198,10 +212,21 @@ BOTH = """
   %w = arith.addf %l#1, %one : !f
 """.replace("ADDED", ADD.replace("NAME", "reduce"))
 
+IN_TURN = """
+  %w = scf.while (%a = %v) : (!f) -> (!f) {
+    %is = arith.cmpi slt, %unit, %zero : i32
+    scf.condition(%is) %a : !f
+  } do {
+  ^bb0(%b: !f):
+    scf.yield %b : !f
+  }
+"""
+
 
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
+        (IN_TURN + STORE, "a result of scf.while is not split"),
         (TOTAL + STORE, "each part needs all that tt.reduce makes"),
         (BOTH + STORE + line(1), "each part needs all that tt.reduce makes"),
         ("  tt.store %xp, %one : !p\n", "it stores to what it loads from"),
