@@ -26,7 +26,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp, f16
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.traits import SymbolTable
 
@@ -52,7 +53,7 @@ from coopc.source import Source, read_source
 from coopc.universe import everything
 
 if TYPE_CHECKING:
-    from xdsl.ir import Attribute
+    from xdsl.ir import Attribute, Operation
     from xdsl.passes import ModulePass
 
     from coopc.interface import Interface
@@ -203,8 +204,8 @@ class LaunchTarget:
     def device_name(self) -> str:
         return self.device or PLACES[self.on]
 
-    def passes(self, dialect: Dialect) -> str:
-        """Return the passes for a module of some dialect.
+    def passes(self, dialect: Dialect, *, computes_f16: bool = False) -> str:
+        """Return the passes for a module of some dialect, which may compute f16.
 
         Raises:
             ValueError: nothing runs it there.
@@ -226,7 +227,7 @@ class LaunchTarget:
             if is_xe:
                 return emulating
             options = "" if dialect == "coopmatrix" else " fallback=true"
-            if self.why_no_matrices:
+            if self.why_no_matrices(computes_f16=computes_f16):
                 return f'coopc-lanes{{device="{name}"{options}}}'
             if name in DEVICES and DEVICES[name].shares_gemm:
                 options += " staged=true"
@@ -236,14 +237,13 @@ class LaunchTarget:
         on_cpu = f"set-target{{device={PLACES['opencl']}}}"
         return f"emulate-xe,{on_cpu},converge-subgroup"
 
-    @property
-    def why_no_matrices(self) -> str | None:
+    def why_no_matrices(self, *, computes_f16: bool = False) -> str | None:
         """Why Intel's runtime has no matrices on this processor; None if it has."""
         from coopc.run.tiles import cpu_flags, why_impossible
 
         if self.on != "opencl" or self.device not in (None, PLACES["opencl"]):
             return None
-        return why_impossible(cpu_flags())
+        return why_impossible(cpu_flags(), computes_f16=computes_f16)
 
     @property
     def tiles_used(self) -> Tiles:
@@ -515,7 +515,8 @@ def build(given: Source | ModuleOp, target: LaunchTarget) -> Build:
     module = parse(ctx, source) if isinstance(given, Source) else given.clone()
     Run(ctx, source).apply(module, ())  # which verifies it
     dialect = dialect_of(module)
-    passes = target.passes(dialect)
+    has_f16 = computes_f16(module)
+    passes = target.passes(dialect, computes_f16=has_f16)
     steps = read_passes(passes, everything().all_passes)
     binary, tiles, owners = b"", None, Owners()
     plain = program = simulated_form(module)
@@ -538,7 +539,8 @@ def build(given: Source | ModuleOp, target: LaunchTarget) -> Build:
         kernels = with_kernels(plain, source, owners)
         known = prepacked(interfaces(kernels, source, PLACES["cpu"]), program)
     else:
-        if target.pipeline is None and (reason := target.why_no_matrices) is not None:
+        reason = target.why_no_matrices(computes_f16=has_f16)
+        if target.pipeline is None and reason is not None:
             remark_product(module, f"computed by lanes, not by matrices: {reason}")
         artifact = compile(
             source.text or module,
@@ -573,6 +575,27 @@ def build(given: Source | ModuleOp, target: LaunchTarget) -> Build:
 def source_name(interface: Interface) -> str:
     """Return the name of a kernel in the text, which second entry points extend."""
     return interface.name.removesuffix(SECOND_ENTRY)
+
+
+def computes_f16(module: ModuleOp) -> bool:
+    """Whether a module computes numbers of f16, beside products of matrices.
+
+    Numbers of f8 are converted to f16 for that.
+    """
+    return any(
+        str(element).startswith("f8") or (is_computed and element == f16)
+        for op in module.walk()
+        for is_computed in [is_arithmetic(op)]
+        for x in (*op.operands, *op.results)
+        for element in [getattr(x.type, "element_type", x.type)]
+    )
+
+
+def is_arithmetic(op: Operation) -> bool:
+    """Whether an operation does more with numbers than to choose them."""
+    if isinstance(op, arith.ConstantOp | arith.SelectOp):
+        return False
+    return op.dialect_name() in ("arith", "math")
 
 
 def dialect_of(module: ModuleOp) -> Dialect:

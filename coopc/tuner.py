@@ -123,7 +123,7 @@ class TunedProgram:
         device, staged = f'device="{self.target}"', " staged=true"
         khr = TunedPipeline("coopc-khr", device + staged * (self.on == "vulkan"))
         lanes = TunedPipeline("coopc-lanes", device)
-        impossible = LaunchTarget(self.on, self.device).why_no_matrices is not None
+        impossible = LaunchTarget(self.on, self.device).why_no_matrices() is not None
         return (khr, lanes)[impossible:]
 
     def machine(self) -> HostMachine:

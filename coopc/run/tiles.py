@@ -129,15 +129,17 @@ def cpu_flags(path: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
     return frozenset(flags.partition(":")[2].split())
 
 
-def why_impossible(flags: Collection[str]) -> str | None:
+def why_impossible(flags: Collection[str], *, computes_f16: bool = False) -> str | None:
     """Why OpenCL code for AMX cannot run on a CPU, emulated or not, or None.
 
-    Intel's runtime compiles the code around the tiles for AVX-512.
+    Intel's runtime compiles the code around the tiles for AVX-512, and what it
+    `computes_f16` for AVX512-FP16, as a CPU has whose tiles have f16.
 
     >>> why_impossible({"avx2", "avx512f", "avx512bw", "avx512cd", "avx512dq"})
     'this CPU has no avx512vl'
     """
-    missing = [x for x in AVX512 if x not in flags]
+    needed = (*AVX512, "avx512_fp16") if computes_f16 else AVX512
+    missing = [x for x in needed if x not in flags]
     return f"this CPU has no {', '.join(missing)}" if missing else None
 
 

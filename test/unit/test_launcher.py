@@ -14,6 +14,7 @@ import coopc
 from coopc.compiler import new_context
 from coopc.interface import Buffer, Condition, Interface, Scalar, fields_of
 from coopc.interface_call import Call, pack
+from coopc.launcher import computes_f16
 from coopc.parsing import parse
 from coopc.remarks import remarks_to
 from coopc.run.arrays import Outcome, start_of, to_argument, write_back
@@ -347,3 +348,20 @@ def test_passes_before_a_pipeline() -> None:
     pipeline = "tile-matmul-cpu,coopc-cpu"
     coopc.launch(text, a, b, c, on="cpu", pipeline=pipeline, tiles="none")
     np.testing.assert_array_equal(c, b)
+
+
+@pytest.mark.parametrize(
+    ("type", "line", "computes"),
+    [
+        ("f16", "%b = arith.addf %a, %a : f16", True),
+        ("f16", "%b = arith.extf %a : f16 to f32", True),
+        ("f16", "%b = arith.select %c, %a, %a : f16", False),
+        ("bf16", "%b = arith.addf %a, %a : bf16", False),
+        ("f8E5M2", "%b = arith.select %c, %a, %a : f8E5M2", True),
+        ("tensor<8xf16>", "%b = arith.addf %a, %a : tensor<8xf16>", True),
+    ],
+)
+def test_computes_f16(type: str, line: str, computes: bool) -> None:
+    text = f"func.func @f(%a: {type}, %c: i1) {{\n  {line}\n  func.return\n}}"
+    module = parse(new_context(everything()), Source(text, "f16.mlir"))
+    assert computes_f16(module) == computes

@@ -20,6 +20,14 @@ def test_every_feature_is_needed(missing: str):
     assert tiles.why_impossible(ALL - {missing}) == f"this CPU has no {missing}"
 
 
+def test_f16_is_computed_by_its_own_feature():
+    """Beside tiles, Intel's runtime does arithmetic of f16 by AVX512-FP16."""
+    reason = tiles.why_impossible(ALL, computes_f16=True)
+    assert reason == "this CPU has no avx512_fp16"
+    flags = ALL | {"avx512_fp16"}
+    assert tiles.why_impossible(flags, computes_f16=True) is None
+
+
 def test_cpu_flags(tmp_path: Path):
     info = tmp_path / "cpuinfo"
     info.write_text("processor\t: 0\nflags\t\t: fpu avx512f\nbugs\t\t: none\n")
