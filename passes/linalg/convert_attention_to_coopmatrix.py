@@ -41,7 +41,7 @@ from coopc.dialects.layout import CoopmatrixAttr
 from coopc.ir.control_flow import uses_dialect
 from coopc.ir.device_option import device_of
 from coopc.layout.family import CoopmatrixFamily
-from coopc.passes.linalg.epilogue import Consumers, Result
+from coopc.passes.linalg.epilogue import Consumers, Result, is_part, not_computed
 from coopc.passes.linalg.fuse_linalg import (
     is_elementwise,
     is_product,
@@ -167,7 +167,10 @@ def _is_attention(its: Attention) -> bool:
 
 
 def _follow(its: Attention) -> bool:
-    """Whether elementwise operations read the products as they are written."""
+    """Whether elementwise operations read the products as they are written.
+
+    What else they read is at places that their loops name.
+    """
     for product, op in ((its.scores, its.score), (its.result, its.epilogue)):
         if op is None:
             continue
@@ -176,6 +179,9 @@ def _follow(its: Attention) -> bool:
         pairs = zip(op.inputs, maps, strict=False)
         read = [map for x, map in pairs if x is defined(product)]
         if not read or any(map != whole for map in (*read, maps[-1])):
+            return False
+        parts = all(is_part(x) for map in maps for x in map.results)
+        if not parts or not_computed(op) is not None:
             return False
     return True
 

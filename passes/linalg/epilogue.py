@@ -477,18 +477,28 @@ def of_width(type: Attribute, bits: int) -> Attribute:
     return {16: f16, 32: f32, 64: f64}[bits]
 
 
+def not_computed(op: linalg.GenericOp) -> Operation | None:
+    """Return the first operation of a body that does more than compute, if any."""
+    return next(
+        (
+            inner
+            for inner in op.body.block.ops
+            if not isinstance(inner, linalg.YieldOp | linalg.IndexOp)
+            and (inner.dialect_name() not in ("arith", "math") or inner.regions)
+        ),
+        None,
+    )
+
+
 def _check_body(op: linalg.GenericOp) -> None:
     """Check that a body computes, and no more.
 
     Raises:
         Refused: it does something else.
     """
-    for inner in op.body.block.ops:
-        if isinstance(inner, linalg.YieldOp | linalg.IndexOp):
-            continue
-        if inner.dialect_name() not in ("arith", "math") or inner.regions:
-            raise Refused(
-                inner,
-                "expected operations of arith and math in the body of an operation "
-                f"behind a product, got {inner.name}",
-            )
+    if (inner := not_computed(op)) is not None:
+        raise Refused(
+            inner,
+            "expected operations of arith and math in the body of an operation "
+            f"behind a product, got {inner.name}",
+        )

@@ -242,3 +242,18 @@ def test_columns_that_one_type_says(
     assert (lowered.count("func.func @") == 1) == (unknown != "QK")
     tiles = tiles_of("f16") if on == "cpu" else "auto"
     assert is_right(sizes, on, pipeline, tiles=tiles, unknown=unknown)
+
+
+def test_scores_of_a_table() -> None:
+    """Scores that load what an index says are another kernel's."""
+    entry = "%e = tensor.extract %v[%b, %n, %b] : tensor<1x12x4xf32>"
+    text = attention(1, 8, 12, 4, "f32").replace("%scaled, %least", "%scaled, %e")
+    text = text.replace("%after =", f"%b = linalg.index 0 : index\n{entry}\n%after =")
+    random = np.random.default_rng(0)
+    q, k, v = (random.integers(-2, 3, (1, n, 4)).astype("f") for n in (8, 12, 12))
+    scores = q.astype(np.float64) @ np.swapaxes(k, 1, 2) * 0.125
+    scores = np.where(np.tri(8, 12, dtype=bool), scores, v[:, None, :, 0])
+    weights = np.exp(scores)
+    weights /= weights.sum(2, keepdims=True)
+    outcome = coopc.launch(text, q, k, v, on="sim", pipeline="coopc-lanes{device=bmg}")
+    np.testing.assert_allclose(outcome.arrays[-1], weights @ v, 1e-5, 1e-5)
