@@ -5,10 +5,11 @@ After:   operations of `math` and `arith` that the target has.
 Fails:   never; an operation without an expansion is unchanged.
 
 GLSL's functions take f16 and f32, its bit counts 32 bits.  Missing functions are
-computed to the same accuracy where possible.  A power with a small constant exponent
-becomes multiplications on every target.  On x86-64, f16 is computed in f32, and an
-integer power in f64; exponentials, logarithms, powers, sin, cos, tanh and erf of f32
-vectors are polynomials, because the library has only scalar ones.
+computed to the same accuracy where possible.  A power of integers, or with a small
+constant exponent, becomes multiplications on every target.  On x86-64, f16 is computed
+in f32, and an integer power of floats in f64; exponentials, logarithms, powers, sin,
+cos, tanh and erf of f32 vectors are polynomials, because the library has only scalar
+ones.
 """
 
 from __future__ import annotations
@@ -175,11 +176,35 @@ def constant_power(code: Code, op: math.PowFOp | math.FPowIOp) -> Num:
     x = Num(code, op.lhs)
     x = x if isinstance(element, Float64Type) else x.to(f32)
     x = x.like(1.0) / x if n < 0 else x
-    found = x if n else x.like(1.0)
-    for bit in f"{abs(n):b}"[1:]:
+    return raised(x, abs(n)).to(element)
+
+
+def raised(x: Num, n: int) -> Num:
+    """Return a power, by squaring."""
+    found = x if n else x.like(1)
+    for bit in f"{n:b}"[1:]:
         found = found * found
         found = found * x if bit == "1" else found
-    return found.to(element)
+    return found
+
+
+@table.on(math.IPowIOp)
+def power_of_integers(code: Code, op: math.IPowIOp) -> Num:
+    """Products of the squares that the bits of the exponent choose, modulo 2^bits.
+
+    So are those of 1 and -1 with a negative exponent; those of others are 0.
+    """
+    x, n = nums(code, op.lhs, op.rhs)
+    known = splat_number(op.rhs)
+    if known is not None and 0 <= known <= MOST_FACTORS:
+        return raised(x, int(known))
+    found, square = x.like(1), x
+    for bit in range(bits_of(element_of(op.lhs.type))):
+        chosen = ((n >> bit) & 1).compare("ne", 0)
+        found = chosen.select(found * square, found)
+        square = square * square
+    is_unit = (x + 1).compare("ule", 2)
+    return (is_unit | n.compare("sge", 0)).select(found, 0)
 
 
 # Vulkan, and vectors on x86-64: functions of floats.

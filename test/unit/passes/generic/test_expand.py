@@ -314,6 +314,28 @@ CASES = [
         "f32",
         ulps=1,
     ),
+    Case(
+        MATH,
+        AMX,
+        "%k = arith.constant 5 : i16\n%r = math.ipowi %a, %k : i16",
+        ("i16",),
+        "i16",
+    ),
+    *(
+        Case(
+            MATH,
+            VULKAN,
+            f"""%k = arith.constant 1 : i32
+            {operand}
+            %r = math.ipowi %x, %y : i32""",
+            ("i32", "i32"),
+            "i32",
+        )
+        for operand in (
+            "%x = arith.ori %a, %k : i32\n%y = arith.ori %b, %b : i32",
+            "%x = arith.ori %a, %a : i32\n%y = arith.shrui %b, %k : i32",
+        )
+    ),
     *(
         Case(
             VECTOR,
