@@ -1,20 +1,25 @@
 """Operations around `linalg` as MLIR 22 prints them, which xDSL 0.74 lacks or misreads.
 
     tensor.parallel_insert_slice %s into %o[..] [..] [..] : tensor<..> into tensor<..>
+    tensor.generate %n { ^bb0(%i: index): .. tensor.yield %x : f32 } : tensor<?xf32>
+    tensor.reshape %t(%sizes) : (tensor<?x6xf32>, tensor<2xi64>) -> tensor<?x4xf32>
     bufferization.to_tensor %m restrict : memref<.., strided<..>> to tensor<..>
     bufferization.to_buffer %t : tensor<..> to memref<.., strided<..>>
     bufferization.materialize_in_destination %t in restrict writable %m : .. -> ()
 
 xDSL lets memrefs of `bufferization` have no layout, since it derives their types from
-those of the tensors.  Importing this module changes its classes in place.
+those of the tensors, and multiplies dynamic sizes of reshapes.  Importing this module
+changes its classes in place.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, ClassVar
 
 from xdsl.dialects import bufferization, tensor
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     DenseArrayBase,
     IndexType,
     MemRefType,
@@ -30,8 +35,12 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     prop_def,
+    region_def,
+    result_def,
+    traits_def,
     var_operand_def,
 )
+from xdsl.traits import RecursivelySpeculatable, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.narrow import as_tensor
@@ -66,6 +75,34 @@ class ParallelInsertSliceOp(IRDLOperation):
     custom_directives: ClassVar[Any] = (DynamicIndexList,)
 
 
+@irdl_op_definition
+class GenerateOp(IRDLOperation):
+    """Compute each element of a tensor from its indices."""
+
+    name = "tensor.generate"
+
+    sizes = var_operand_def(IndexType)
+    body = region_def("single_block")
+    result = result_def(TensorType)
+
+    traits = traits_def(RecursiveMemoryEffect(), RecursivelySpeculatable())
+
+    assembly_format = "$sizes $body attr-dict `:` type($result)"
+
+    def verify_(self) -> None:
+        type, block = as_tensor(self.result.type), self.body.block
+        if (count := type.get_shape().count(DYNAMIC_INDEX)) != len(self.sizes):
+            raise VerifyException(f"expected {count} sizes, got {len(self.sizes)}")
+        wanted = (IndexType(),) * type.get_num_dims()
+        if block.arg_types != wanted:
+            raise VerifyException(f"expected {len(wanted)} arguments of index")
+        last = block.last_op
+        if not isinstance(last, tensor.YieldOp) or [*last.operand_types] != [
+            type.element_type
+        ]:
+            raise VerifyException(f"expected tensor.yield of {type.element_type}")
+
+
 def check_buffer(op: Any) -> None:
     """Check that a memref and a tensor have one shape and one element type."""
     types: list[Attribute] = [x.type for x in (*op.operands, *op.results)]
@@ -92,6 +129,21 @@ def verify_expand(self: tensor.ExpandShapeOp) -> None:
 
 setattr(tensor.ExpandShapeOp, "verify_", verify_expand)  # noqa: B010
 
+
+def check_reshape(op: Any) -> None:
+    """Check that there is a size for each dimension, and as many elements as before."""
+    before, sizes, after = (as_tensor(x.type) for x in (op.source, op.shape, op.result))
+    if before.element_type != after.element_type:
+        raise VerifyException(f"expected elements of one type, got {before}, {after}")
+    if sizes.get_shape() != (after.get_num_dims(),):
+        raise VerifyException(f"expected a size of each dimension, got {sizes}")
+    is_known = before.has_static_shape() and after.has_static_shape()
+    if is_known and prod(before.get_shape()) != prod(after.get_shape()):
+        raise VerifyException(f"expected as many elements as {before}, got {after}")
+
+
+verify_with(tensor.ReshapeOp, check_reshape)
+
 SHAPED = base(TensorType) | base(MemRefType)
 for op in (
     bufferization.ToTensorOp,
@@ -101,5 +153,7 @@ for op in (
     accept(op, memref=SHAPED, tensor=SHAPED, source=SHAPED, dest=SHAPED)
     verify_with(op, check_buffer)
 
-Tensor = Dialect("tensor", [*tensor.Tensor.operations, ParallelInsertSliceOp])
+Tensor = Dialect(
+    "tensor", [*tensor.Tensor.operations, GenerateOp, ParallelInsertSliceOp]
+)
 Bufferization = bufferization.Bufferization

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from xdsl.dialects import bufferization, tensor
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Region
 
 from coopc.dialects.narrow import as_tensor, kept_dimensions, memref_type
-from coopc.dialects.tensor_forms import ParallelInsertSliceOp
+from coopc.dialects.tensor_forms import GenerateOp, ParallelInsertSliceOp
 from coopc.sim.errors import UndefinedBehaviour
 from coopc.sim.interpreter import end_region, forward, implements, run_region
 from coopc.sim.machine import WORK_ITEM, Machine
@@ -166,6 +166,26 @@ def expand_shape(
     return in_shape(value, (*LEADING, *(int(size.flat[0]) for size in sizes)))
 
 
+@implements(tensor.ReshapeOp)
+def reshape(
+    machine: Machine, op: tensor.ReshapeOp, value: Array, sizes: Array
+) -> Array:
+    return in_shape(value, (*LEADING, *(int(size) for size in sizes.flat)))
+
+
+@implements(GenerateOp)
+def generate(machine: Machine, op: GenerateOp, *sizes: Array) -> Array:
+    return _generated(machine, op.body, sizes_of(op.result.type, sizes))
+
+
+def _generated(machine: Machine, body: Region, shape: Sequence[int]) -> Array:
+    """Return a tensor of what a region computes of the indices."""
+    grid = [x.reshape(1, 1, -1) for x in np.indices(shape, dtype=np.int64)]
+    (found,) = run_region(machine, body, *grid)
+    found = np.broadcast_to(found, (1, 1, prod(shape)))
+    return found.reshape(*LEADING, *shape).copy()
+
+
 @implements(tensor.PadOp)
 def pad(machine: Machine, op: tensor.PadOp, value: Array, *rest: Array) -> Array:
     """Put a number around, or cut off; the region may compute it of the indices."""
@@ -178,10 +198,7 @@ def pad(machine: Machine, op: tensor.PadOp, value: Array, *rest: Array) -> Array
     shape = [a + n + b for a, n, b in zip(low, inside, high, strict=True)]
     if min(shape, default=0) < 0:
         raise UndefinedBehaviour(f"expected sizes that are not negative, got {shape}")
-    grid = [x.reshape(1, 1, -1) for x in np.indices(shape, dtype=np.int64)]
-    (around,) = run_region(machine, op.region, *grid)
-    found = np.broadcast_to(around, (1, 1, int(np.prod(shape))))
-    found = found.reshape(*LEADING, *shape).copy()
+    found = _generated(machine, op.region, shape)
     edges = list(zip(low, inside, shape, strict=True))
     to = (slice(max(a, 0), max(min(a + n, size), 0)) for a, n, size in edges)
     of = (slice(max(-a, 0), max(min(n, size - a), 0)) for a, n, size in edges)

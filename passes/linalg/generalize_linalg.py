@@ -27,7 +27,9 @@ from xdsl.context import Context
 from xdsl.dialects import arith, bufferization, cf, math, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    AffineMapAttr,
     AnyFloat,
+    ArrayAttr,
     DenseArrayBase,
     FloatAttr,
     IndexType,
@@ -38,20 +40,23 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.utils.dynamic_index_list import (
     get_dynamic_index_list,
     split_dynamic_index_list,
 )
-from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects.linalg_forms import SoftmaxOp, cast_to, scalar
 from coopc.dialects.narrow import as_tensor, is_tensor, kept_dimensions
+from coopc.dialects.tensor_forms import GenerateOp
 from coopc.ir.builder import Builder, Size
 from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused
+from coopc.passes.linalg.collapse_linalg import reassociated
 from coopc.passes.linalg.fuse_linalg import (
     elementwise,
     empty,
@@ -97,7 +102,6 @@ ADVICE = {
     "func": "run inline-calls before",
     "memref": "run lift-memrefs-to-tensors before",
     "scf": "run unroll-loops before",
-    "tensor": "write linalg.generic, or slices of tensors",
 }
 """What could be done, by dialect."""
 
@@ -367,6 +371,80 @@ def _from_elements(op: tensor.FromElementsOp) -> None:
     replace(op, insert(elementwise([], target, compute), op) if count else [target])
 
 
+def _generate(op: GenerateOp) -> None:
+    """Compute each element of a tensor from the loops of a generic operation."""
+    (target,) = insert(tensor.EmptyOp(op.sizes, op.result.type), op)
+    region = op.detach_region(op.body)
+    block = region.block
+    for arg in reversed(block.args):
+        index = ops.IndexOp(arg.index)
+        Rewriter.insert_op(index, InsertPoint.at_start(block))
+        arg.replace_all_uses_with(index.result)
+        block.erase_arg(arg)
+    block.insert_arg(op.result.type.element_type, 0)
+    last = block.last_op
+    assert last is not None, op
+    Rewriter.replace_op(last, ops.YieldOp(*last.operands))
+    maps = [AffineMapAttr(AffineMap.identity(op.result.type.get_num_dims()))]
+    kinds = [IteratorTypeAttr.parallel()] * op.result.type.get_num_dims()
+    types = [op.result.type]
+    new = ops.GenericOp([], [target], region, ArrayAttr(maps), kinds, types)
+    replace(op, insert(new, op))
+
+
+def _reshape(op: tensor.ReshapeOp) -> None:
+    """Make one dimension of all, and of that those of the result.
+
+    Raises:
+        Refused: nothing tells a dynamic size.
+    """
+    type, flat, listed = op.result.type, op.source, op.shape.owner
+    sizes: list[SSAValue] = []
+    if not type.has_static_shape():
+        if not isinstance(listed, tensor.FromElementsOp):
+            raise Refused(op, "expected sizes of tensor.from_elements, or static ones")
+        known = zip(type.get_shape(), listed.elements, strict=True)
+        sizes = [_as_index(x, op) for size, x in known if size == DYNAMIC_INDEX]
+    for each, dynamic in ((_row(flat.type), []), (_row(type), []), (type, sizes)):
+        flat = _regrouped(flat, each, dynamic, op)
+    replace(op, [flat])
+    if isinstance(listed, tensor.FromElementsOp) and not listed.result.uses:
+        Rewriter.erase_op(listed)  # linalg has no tensors of indices
+
+
+def _row(type: Attribute) -> TensorType:
+    """Return a type of one dimension, for the elements of a tensor."""
+    type = as_tensor(type)
+    is_known = type.has_static_shape()
+    return TensorType(
+        type.element_type, [type.element_count() if is_known else DYNAMIC_INDEX]
+    )
+
+
+def _regrouped(
+    value: SSAValue, type: TensorType, sizes: Sequence[SSAValue], op: Operation
+) -> SSAValue:
+    """Return a tensor with one dimension in place of all, or all in place of one."""
+    before, after = as_tensor(value.type).get_num_dims(), type.get_num_dims()
+    if before == after:
+        return cast(value, type, op)
+    # A tensor of rank 0 has no groups.
+    groups = reassociated([tuple(range(max(before, after)))] * min(before, after))
+    if before < after:
+        new = tensor.ExpandShapeOp(value, sizes, groups, type.get_shape(), type)
+    else:
+        new = tensor.CollapseShapeOp.build(
+            operands=[value], result_types=[type], properties={"reassociation": groups}
+        )
+    return insert(new, op)[0]
+
+
+def _as_index(number: SSAValue, op: Operation) -> SSAValue:
+    if isinstance(number.type, IndexType):
+        return number
+    return insert(arith.IndexCastOp(number, IndexType()), op)[0]
+
+
 def _insert(op: tensor.InsertOp) -> None:
     """Replace one element of a tensor."""
 
@@ -591,6 +669,7 @@ RULES: dict[type[Operation], Callable[..., None]] = {
     bufferization.MaterializeInDestinationOp: _materialize,
     ops.CopyOp: _copy,
     ops.FillOp: _fill,
+    GenerateOp: _generate,
     SoftmaxOp: _softmax,
     tensor.ConcatOp: _concat,
     tensor.ExtractSliceOp: _slice,
@@ -607,6 +686,8 @@ def generalize_function(func: FuncOp) -> None:
     for each in [*func.walk()]:
         if isinstance(each, cf.AssertOp):
             drop_assertion(each, constant_number(each.arg))
+        elif isinstance(each, tensor.ReshapeOp):  # while what its sizes are is there
+            _reshape(each)
     for each in [*func.body.block.ops]:
         generalize(each)
     for each in [*func.body.block.ops]:

@@ -208,6 +208,12 @@ def test_remainders_gap() -> None:
     assert "arith.remf" not in {op.name for op in Arith.operations}
 
 
+def test_generated_tensors_gap() -> None:
+    from xdsl.dialects.tensor import Tensor
+
+    assert "tensor.generate" not in {op.name for op in Tensor.operations}
+
+
 def test_truncations_with_overflow_flags() -> None:
     """The flags are promises, which nothing needs; xDSL has no such property."""
     assert "overflowFlags" not in arith.TruncIOp.get_irdl_definition().properties

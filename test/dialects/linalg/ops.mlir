@@ -48,7 +48,7 @@ func.func @elements(%a: tensor<4x8xf32>, %r: tensor<4xf32>, %v: tensor<8xf32>) {
 }
 
 // CHECK-LABEL: func.func @around(
-func.func @around(%a: tensor<8xf32>, %m: memref<8xf32, strided<[2], offset: ?>>, %n: index) {
+func.func @around(%a: tensor<8xf32>, %m: memref<8xf32, strided<[2], offset: ?>>, %n: index, %sizes: tensor<2xi64>) {
   // CHECK: bufferization.to_tensor %m restrict writable : memref<8xf32, strided<[2], offset: ?>> to tensor<8xf32>
   %0 = bufferization.to_tensor %m restrict writable : memref<8xf32, strided<[2], offset: ?>> to tensor<8xf32>
   // CHECK: bufferization.to_buffer %{{.*}} : tensor<8xf32> to memref<8xf32, strided<[?], offset: ?>>
@@ -65,5 +65,16 @@ func.func @around(%a: tensor<8xf32>, %m: memref<8xf32, strided<[2], offset: ?>>,
       tensor.parallel_insert_slice %s into %o[%i] [1] [1] : tensor<1xf32> into tensor<8xf32>
     }
   } {mapping = [#gpu.block<x>]}
+  // CHECK:      tensor.generate %n {
+  // CHECK-NEXT: ^{{.*}}(%j: index, %k: index):
+  // CHECK:        tensor.yield %x : f32
+  // CHECK-NEXT: } : tensor<?x2xf32>
+  %3 = tensor.generate %n {
+  ^bb0(%j: index, %k: index):
+    %x = tensor.extract %a[%j] : tensor<8xf32>
+    tensor.yield %x : f32
+  } : tensor<?x2xf32>
+  // CHECK:      tensor.reshape %{{.*}}(%sizes) : (tensor<?x2xf32>, tensor<2xi64>) -> tensor<4x?xf32>
+  %4 = tensor.reshape %3(%sizes) : (tensor<?x2xf32>, tensor<2xi64>) -> tensor<4x?xf32>
   func.return
 }

@@ -110,3 +110,54 @@ func.func @f() {
   }) : () -> ()
   func.return
 }
+
+// -----
+
+// CHECK: tensor.generate: expected 1 sizes, got 0
+func.func @f() {
+  %0 = tensor.generate {
+  ^bb0(%i: index):
+    %x = arith.constant 0.0 : f32
+    tensor.yield %x : f32
+  } : tensor<?xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: tensor.generate: expected 2 arguments of index
+func.func @f() {
+  %0 = tensor.generate {
+  ^bb0(%i: index):
+    %x = arith.constant 0.0 : f32
+    tensor.yield %x : f32
+  } : tensor<4x4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: tensor.generate: expected tensor.yield of f32
+func.func @f() {
+  %0 = tensor.generate {
+  ^bb0(%i: index):
+    tensor.yield %i : index
+  } : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: tensor.reshape: expected as many elements as tensor<4xf32>, got tensor<2x3xf32>
+func.func @f(%a: tensor<4xf32>, %s: tensor<2xi64>) {
+  %0 = tensor.reshape %a(%s) : (tensor<4xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: tensor.reshape: expected a size of each dimension, got tensor<1xi64>
+func.func @f(%a: tensor<4xf32>, %s: tensor<1xi64>) {
+  %0 = tensor.reshape %a(%s) : (tensor<4xf32>, tensor<1xi64>) -> tensor<2x2xf32>
+  func.return
+}

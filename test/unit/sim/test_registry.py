@@ -63,7 +63,6 @@ NOT_SIMULATED = {
     "scf.reduce",
     "scf.reduce.return",
     "tensor.parallel_insert_slice",  # by scf.forall
-    "tensor.reshape",
     "ub.unreachable",
     "vector.print",
 }

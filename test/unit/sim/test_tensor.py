@@ -60,3 +60,40 @@ def test_sizes_are_not_negative() -> None:
     module = module_of(PAD.format(low="%c2, 0", high="-3, 0", shape="?x5"))
     with pytest.raises(UndefinedBehaviour, match=r"not negative, got \[-1, 5\]"):
         simulate(module, "f", [X, np.float32(9)])
+
+
+SHAPES = """
+func.func @f(%x: tensor<?x6xf32>, %n: index)
+    -> (tensor<?x2x3xf32>, tensor<f32>, tensor<?x2xf32>) {
+  %two = arith.constant 2 : index
+  %three = arith.constant 3 : index
+  %sizes = tensor.from_elements %n, %two, %three : tensor<3xindex>
+  %y = tensor.reshape %x(%sizes)
+    : (tensor<?x6xf32>, tensor<3xindex>) -> tensor<?x2x3xf32>
+  %none = arith.constant dense<> : tensor<0xi64>
+  %one = tensor.extract_slice %x[1, 1] [1, 1] [1, 1]
+    : tensor<?x6xf32> to tensor<1x1xf32>
+  %z = tensor.reshape %one(%none) : (tensor<1x1xf32>, tensor<0xi64>) -> tensor<f32>
+  %g = tensor.generate %n {
+  ^bb0(%i: index, %j: index):
+    %k = arith.addi %i, %j : index
+    %e = tensor.extract %x[%i, %k] : tensor<?x6xf32>
+    tensor.yield %e : f32
+  } : tensor<?x2xf32>
+  func.return %y, %z, %g : tensor<?x2x3xf32>, tensor<f32>, tensor<?x2xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("generic", [False, True])
+def test_shapes(generic: bool) -> None:
+    """Reshapes and tensors of indices, before `generalize-linalg` and after it."""
+    module = module_of(SHAPES)
+    if generic:
+        GeneralizeLinalgPass().apply(Context(), module)
+        assert "tensor.reshape" not in str(module)
+    x = np.arange(24, dtype=np.float32).reshape(4, 6)
+    run = simulate(module, "f", [x, np.int64(4)])
+    expected = x.reshape(4, 2, 3), x[1, 1], np.add.outer(7 * np.arange(4), (0, 1))
+    for found, each in zip(run.results, expected, strict=True):
+        np.testing.assert_array_equal(found, each)

@@ -345,13 +345,20 @@ func.func @f(%out: memref<2x2xf32>) {
     tensor.yield %zero : f32
   } : tensor<4xf32> to tensor<6xf32>
   %c1 = arith.constant 1 : index
-  %x = tensor.extract %p[%c1] : tensor<6xf32>
+  %q = tensor.generate {
+  ^bb0(%k: index):
+    %y = tensor.extract %p[%c1] : tensor<6xf32>
+    tensor.yield %y : f32
+  } : tensor<6xf32>
+  %x = tensor.extract %q[%c1] : tensor<6xf32>
   %f = tensor.from_elements %x, %x, %x, %zero : tensor<4xf32>
   %c3 = arith.constant 3 : index
   %i = tensor.insert %x into %f[%c3] : tensor<4xf32>
   %g = tensor.expand_shape %i [[0, 1]] output_shape [2, 2]
     : tensor<4xf32> into tensor<2x2xf32>
-  %m = bufferization.to_buffer %g : tensor<2x2xf32> to memref<2x2xf32>
+  %two = arith.constant dense<2> : tensor<2xi64>
+  %w = tensor.reshape %g(%two) : (tensor<2x2xf32>, tensor<2xi64>) -> tensor<2x2xf32>
+  %m = bufferization.to_buffer %w : tensor<2x2xf32> to memref<2x2xf32>
   %n = bufferization.clone %m : memref<2x2xf32> to memref<2x2xf32>
   %h = bufferization.to_tensor %n : memref<2x2xf32> to tensor<2x2xf32>
   %r = scf.forall (%l) in (2) shared_outs(%o = %z) -> (tensor<2x2xf32>) {
