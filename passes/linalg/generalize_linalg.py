@@ -8,15 +8,15 @@ After:   only `linalg.generic`, `linalg.fill`, tensor slices, reshapes and casts
 Fails:   for any other operation, naming it and an alternative; for a number that more
          than 256 operations compute from elements. The module is then unchanged.
 
-    tensor.extract_slice %x[%i]      with %i an element of a tensor: a generic operation
-                                     that reads each element of the slice
+    tensor.extract_slice %x[%i]      with %i of an element of a tensor, or of an i32: a
+                                     generic that reads each element of the slice
     linalg.softmax dimension(1)      a maximum of each row, exp(x - it), their sum, and
                                      the quotients: four generics and two fills
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -51,7 +51,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects.linalg_forms import SoftmaxOp, cast_to, scalar
-from coopc.dialects.narrow import as_tensor, is_tensor, kept_dimensions
+from coopc.dialects.narrow import (
+    as_tensor,
+    is_integer,
+    is_tensor,
+    kept_dimensions,
+)
 from coopc.dialects.tensor_forms import GenerateOp
 from coopc.ir.builder import Builder, Size
 from coopc.ir.facts import constant_number
@@ -501,14 +506,15 @@ Slice: TypeAlias = tensor.ExtractSliceOp | tensor.InsertSliceOp
 
 
 def _slice(op: Slice) -> None:
-    """Make constant offsets static; where one is read from a tensor, make a generic.
+    """Make constant offsets static; where the host knows one not, make a generic.
 
-    The host knows no elements of tensors, so a kernel finds the slice.
+    It knows neither elements of tensors nor integers that are no index, so a kernel
+    finds the slice.
     """
     static, dynamic = op.static_offsets.get_values(), op.offsets
     found = get_dynamic_index_list(static, dynamic, DYNAMIC_INDEX)
     folded = _folded(found)
-    if any(isinstance(x, SSAValue) and _is_read(x) for x in folded):
+    if any(isinstance(x, SSAValue) and not _is_of_host(x) for x in folded):
         extracts = isinstance(op, tensor.ExtractSliceOp)
         new = _extracted(op, folded) if extracts else _replaced_part(op, folded)
         replace(op, insert(new, op))
@@ -527,23 +533,33 @@ def _slice(op: Slice) -> None:
         replace(op, insert(new, op))
 
 
-def _is_read(number: SSAValue) -> bool:
-    """Whether a number is computed from elements of tensors, which a host cannot."""
+def _origins(number: SSAValue) -> Iterator[SSAValue]:
+    """Yield what a number is computed from: elements of tensors, and arguments."""
     seen: set[SSAValue] = set()
     left = [number]
     while left:
         value = left.pop()
         op = value.owner
-        if isinstance(op, tensor.ExtractOp):
-            return True
-        if (
-            value not in seen
-            and isinstance(op, Operation)
-            and not is_tensor(value.type)
-        ):
+        if isinstance(op, tensor.ExtractOp | Block):
+            yield value
+        elif value not in seen and not is_tensor(value.type):
             seen.add(value)
             left += op.operands
-    return False
+
+
+def _is_read(number: SSAValue) -> bool:
+    """Whether a number is computed from elements of tensors, which a host cannot."""
+    return any(isinstance(x.owner, tensor.ExtractOp) for x in _origins(number))
+
+
+def _is_of_host(number: SSAValue) -> bool:
+    """Whether a host may compute a number: it is given indices, but no elements."""
+    of_kernels = (
+        x
+        for x in _origins(number)
+        if isinstance(x.owner, tensor.ExtractOp) or is_integer(x.type)
+    )
+    return not any(of_kernels)
 
 
 def _sizes_and_steps(op: Slice) -> tuple[list[Size], list[Size]]:
@@ -580,7 +596,7 @@ def _replaced_part(op: tensor.InsertSliceOp, offsets: Sequence[Size]) -> ops.Gen
     sizes, steps = _sizes_and_steps(op)
     if any(x != 1 for x in steps) or not all(isinstance(x, int) and x for x in sizes):
         raise Refused(
-            op, "expected constant sizes and steps of 1 at an offset read from a tensor"
+            op, "expected constant sizes and steps of 1 at an offset that is no index"
         )
     whole = op.result.type.get_shape()
     kept = kept_dimensions(sizes, as_tensor(op.source.type).get_shape())

@@ -64,7 +64,7 @@ func.func @f(%x: tensor<?xi32>, %n: i32) -> tensor<?xi32> {
 
 // -----
 
-// CHECK: tensor.insert_slice: expected constant sizes and steps of 1 at an offset read from a tensor
+// CHECK: tensor.insert_slice: expected constant sizes and steps of 1 at an offset that is no index
 func.func @f(%x: tensor<8xf32>, %y: tensor<2xf32>, %at: tensor<index>) -> tensor<8xf32> {
   %n = tensor.extract %at[] : tensor<index>
   %r = tensor.insert_slice %y into %x[%n] [2] [3] : tensor<2xf32> into tensor<8xf32>

@@ -280,29 +280,34 @@ def test_memory_that_is_written_twice() -> None:
     np.testing.assert_allclose(d, np.exp(2), 1e-6)
 
 
-@pytest.mark.parametrize(
-    ("type", "offset", "reason"),
-    [
-        (
-            "index",
-            "%i = arith.shli %n, %two : index",
-            "arith.shli: the host does not compute it, but integer arithmetic on index",
-        ),
-        (
-            "i32",
-            "%m = arith.addi %n, %two : i32\n%i = arith.index_cast %m : i32 to index",
-            "arith.index_cast: the host computes sizes from index, not from i32",
-        ),
-        (
-            "i64",
-            "%m = arith.addi %n, %two : i64\n%i = arith.index_cast %m : i64 to index",
-            "arith.addi: the host computes sizes from index, not from i64",
-        ),
-    ],
-)
-def test_what_the_host_does_not_compute(type: str, offset: str, reason: str) -> None:
-    text = OFFSET.format(type=type, offset=offset)
+def test_what_the_host_does_not_compute() -> None:
+    text = OFFSET.format(type="index", offset="%i = arith.shli %n, %two : index")
+    reason = "arith.shli: the host does not compute it, but integer arithmetic on index"
     with pytest.raises(CompileError, match=reason):
+        coopc.compile(text, "coopc-khr{device=lavapipe}", "spirv")
+
+
+@pytest.mark.parametrize("on", ["sim", "cpu"])
+@pytest.mark.parametrize("type", ["i32", "i64"])
+def test_kernels_compute_where_a_view_begins(type: str, on: str) -> None:
+    """The host has no integers other than indices."""
+    offset = (
+        f"%m = arith.addi %n, %two : {type}\n%i = arith.index_cast %m : {type} to index"
+    )
+    a, b = np.arange(18, dtype=np.float32).reshape(9, 2), np.zeros((2, 2), np.float32)
+    coopc.launch(OFFSET.format(type=type, offset=offset), a, -1, b, on=on)
+    np.testing.assert_array_equal(b, a[1:3])
+
+
+@pytest.mark.parametrize("type", ["i32", "i64"])
+def test_the_host_has_sizes_of_indices(type: str) -> None:
+    text = f"""
+    func.func @f(%a: tensor<?xf32>, %n: {type}) -> tensor<?xf32> {{
+      %i = arith.index_cast %n : {type} to index
+      %s = tensor.extract_slice %a[0] [%i] [1] : tensor<?xf32> to tensor<?xf32>
+      return %s : tensor<?xf32>
+    }}"""
+    with pytest.raises(CompileError, match=f"sizes from index, not from {type}"):
         coopc.compile(text, "coopc-khr{device=lavapipe}", "spirv")
 
 
