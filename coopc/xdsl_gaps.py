@@ -14,6 +14,7 @@
 | one result | `scf.if %c -> i32` and `scf.while :` fail | `coopc.parsing` |
 | scalar `arith` | some operations take no tensors | `coopc.dialects.shaped_arith` |
 | remainders | no `arith.remf` | the same |
+| unsigned indices | no `arith.index_castui` | the same |
 | truncations | `arith.trunci` has no `overflow<..>` | the same |
 | mixed matmul | `linalg.matmul` of f16 into f32 fails | `dialects.linalg_forms` |
 | missing operands | those of `linalg.quantized_matmul` are an IndexError | the same |

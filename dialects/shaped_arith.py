@@ -1,4 +1,4 @@
-"""`arith` on vectors and tensors, where xDSL 0.74 takes scalars only, and `remf`.
+"""`arith` on vectors and tensors, where xDSL 0.74 takes scalars only, and its gaps.
 
 xDSL's comparisons give an i1 whatever they compare, its `select` takes an i1, and its
 casts of integers take none but scalars.  MLIR's take vectors and tensors, element by
@@ -9,7 +9,7 @@ element:
     %j = arith.extsi %i : tensor<64xi32, #b> to tensor<64xi64, #b>
 
 `arith.remf`, which xDSL lacks, is the remainder of C's `fmod`, with the sign of the
-dividend.
+dividend; `arith.index_castui`, which it lacks too, takes integers without a sign.
 
 Importing this module changes the classes of xDSL in place, since whoever has to do with
 an operation finds it by its class; it makes them accept more, and nothing less.
@@ -41,6 +41,8 @@ from xdsl.irdl import (
     base,
     eq,
     irdl_op_definition,
+    operand_def,
+    result_def,
     traits_def,
 )
 from xdsl.parser import Parser
@@ -56,6 +58,11 @@ from xdsl.utils.exceptions import VerifyException
 from coopc.dialects import effects
 from coopc.dialects.narrow import is_integer
 
+INTEGERS = container_of(base(IntegerType))
+FLOATS = container_of(AnyFloatConstr)
+BOOLEANS = container_of(eq(i1))
+INDICES = container_of(base(IntegerType) | base(IndexType))
+
 
 @irdl_op_definition
 class RemfOp(arith.FloatingPointLikeBinaryOperation):
@@ -66,15 +73,32 @@ class RemfOp(arith.FloatingPointLikeBinaryOperation):
     traits = traits_def(Pure())
 
 
-Arith = Dialect(
-    "arith", [*effects.Arith.operations, RemfOp], list(effects.Arith.attributes)
-)
-"""xDSL's dialect, mended, and the operation."""
+@irdl_op_definition
+class IndexCastUIOp(IRDLOperation):
+    """An index of an integer without a sign, or that integer of an index."""
 
-INTEGERS = container_of(base(IntegerType))
-FLOATS = container_of(AnyFloatConstr)
-BOOLEANS = container_of(eq(i1))
-INDICES = container_of(base(IntegerType) | base(IndexType))
+    name = "arith.index_castui"
+
+    input = operand_def(INDICES)
+    result = result_def(INDICES)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$input attr-dict `:` type($input) `to` type($result)"
+
+    def __init__(self, input: SSAValue, type: Attribute) -> None:
+        super().__init__(operands=[input], result_types=[type])
+
+    def verify_(self) -> None:
+        check_index(self)
+
+
+Arith = Dialect(
+    "arith",
+    [*effects.Arith.operations, RemfOp, IndexCastUIOp],
+    list(effects.Arith.attributes),
+)
+"""xDSL's dialect, mended, and the operations."""
 
 
 def shaped(type: Attribute, element: Attribute) -> Attribute:

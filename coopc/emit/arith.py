@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from coopc.dialects.shaped_arith import RemfOp
+from coopc.dialects.shaped_arith import IndexCastUIOp, RemfOp
 from coopc.emit.emission import AnyEmission
 from coopc.emit.walker import Handlers, NoForm, count_of, element_of
 
@@ -48,6 +48,7 @@ CASTS: dict[type[Operation], tuple[str, str]] = {
     arith.ExtUIOp: ("OpUConvert", "zext"),
     arith.TruncIOp: ("OpUConvert", "trunc"),
     arith.IndexCastOp: ("OpSConvert", "sext"),
+    IndexCastUIOp: ("OpUConvert", "zext"),
     arith.SIToFPOp: ("OpConvertSToF", "sitofp"),
     arith.UIToFPOp: ("OpConvertUToF", "uitofp"),
     arith.FPToSIOp: ("OpConvertFToS", "fptosi"),

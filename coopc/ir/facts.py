@@ -49,7 +49,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from coopc.dialects import simt
 from coopc.dialects.narrow import is_memref, is_tensor
-from coopc.dialects.shaped_arith import element_of
+from coopc.dialects.shaped_arith import IndexCastUIOp, element_of
 from coopc.interface import What
 from coopc.ir.control_flow import block_of, yielded
 
@@ -378,11 +378,11 @@ def _selected(op: arith.SelectOp, condition: Facts, x: Facts, y: Facts) -> Facts
     return x.join(y)
 
 
-def _zero_extended(op: arith.ExtUIOp, x: Facts) -> Facts:
-    if x.is_nonnegative:
-        return x
+def _zero_extended(op: arith.ExtUIOp | IndexCastUIOp, x: Facts) -> Facts:
     bits = _bits(op.input.type)
-    return Facts.within(0, inf if bits is None else (1 << bits) - 1, _low_zeros(x))
+    if x.is_nonnegative or bits is None:
+        return x
+    return Facts.within(0, (1 << bits) - 1, _low_zeros(x))
 
 
 def _truncated(op: arith.TruncIOp, x: Facts) -> Facts:
@@ -457,6 +457,7 @@ _RULES: Mapping[str, Rule] = {
     arith.ExtSIOp.name: _passed,
     arith.ExtUIOp.name: _zero_extended,
     arith.IndexCastOp.name: _passed,
+    IndexCastUIOp.name: _zero_extended,
     arith.SelectOp.name: _selected,
     arith.TruncIOp.name: _truncated,
     memref.DimOp.name: _size,

@@ -30,7 +30,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineMap
 
 from coopc.dialects.coopmatrix import MatrixType
-from coopc.dialects.shaped_arith import RemfOp, element_of
+from coopc.dialects.shaped_arith import IndexCastUIOp, RemfOp, element_of
 from coopc.ir.facts import elements_of_resource
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import implements
@@ -320,7 +320,7 @@ def integers(machine: Machine, op: Operation, *args: Array) -> Array:
     return call(machine, name, type, *args, is_signed=is_signed)
 
 
-UNSIGNED_CASTS = (arith.ExtUIOp, arith.UIToFPOp, arith.FPToUIOp)
+UNSIGNED_CASTS = (arith.ExtUIOp, arith.UIToFPOp, arith.FPToUIOp, IndexCastUIOp)
 
 
 @implements(

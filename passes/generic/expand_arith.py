@@ -24,6 +24,7 @@ from xdsl.ir import Operation, SSAValue
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import constant, is_zero
 from coopc.dialects.narrow import is_memref
+from coopc.dialects.shaped_arith import IndexCastUIOp
 from coopc.dialects.simt import ReduceKind, bits_of
 from coopc.emit.walker import NoForm, element_of
 from coopc.ir.facts import splat_number
@@ -158,17 +159,21 @@ def compare_bools(code: Code, op: arith.CmpiOp) -> SSAValue:
 
 @table.on(
     *(arith.ExtUIOp, arith.UIToFPOp, arith.ExtSIOp, arith.SIToFPOp, arith.IndexCastOp),
+    IndexCastUIOp,
     when=from_bool,
 )
 def number_of_bool(code: Code, op: Operation) -> SSAValue:
     """1 or 0; -1 or 0 with a sign."""
     type = op.results[0].type
-    yes = 1 if isinstance(op, arith.ExtUIOp | arith.UIToFPOp) else -1
+    is_unsigned = isinstance(op, arith.ExtUIOp | arith.UIToFPOp | IndexCastUIOp)
+    yes = 1 if is_unsigned else -1
     return code.select(op.operands[0], code.constant(type, yes), code.constant(type, 0))
 
 
-@table.on(arith.TruncIOp, arith.IndexCastOp, when=to_bool)
-def lowest_bit(code: Code, op: arith.TruncIOp | arith.IndexCastOp) -> Num:
+@table.on(arith.TruncIOp, arith.IndexCastOp, IndexCastUIOp, when=to_bool)
+def lowest_bit(
+    code: Code, op: arith.TruncIOp | arith.IndexCastOp | IndexCastUIOp
+) -> Num:
     """Whether an integer is odd."""
     return (Num(code, op.input) & 1).compare("ne", 0)
 

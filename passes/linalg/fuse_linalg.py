@@ -48,6 +48,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects.linalg_forms import body, cast_to, product_body, scalar
 from coopc.dialects.narrow import as_tensor, is_tensor, tensor_type
+from coopc.dialects.shaped_arith import IndexCastUIOp
 from coopc.ir.builder import INDEX, Builder, Size
 from coopc.ir.facts import constant_number
 from coopc.passes.linalg.match import CASTS, body_signs, loop_roles, window_of
@@ -404,7 +405,7 @@ def _may_move(
     repeats = len(map.used_dims()) < map.num_dims or not all(
         isinstance(x, AffineDimExpr) for x in map.results
     )
-    counters = linalg.IndexOp | arith.IndexCastOp
+    counters = linalg.IndexOp | arith.IndexCastOp | IndexCastUIOp
     counted = [x for x in body if not isinstance(x, counters)]
     costly = len(counted) > MOST_REPEATED or any(
         isinstance(x, arith.DivfOp) or x.dialect_name() == "math" for x in body

@@ -43,6 +43,7 @@ from coopc.dialects.coopmatrix import SCOPE_NUMBERS, Layout, MatrixType, Use
 from coopc.dialects.coopmatrix.types import CHANNEL_BITS, unsupported_element
 from coopc.dialects.llvm_target import TargetExtType
 from coopc.dialects.narrow import is_integer, is_memref
+from coopc.dialects.shaped_arith import IndexCastUIOp
 from coopc.emit import arith as shared
 from coopc.ir.builder import Builder
 from coopc.ir.dominators import immediate_dominators
@@ -59,7 +60,7 @@ CASTS: dict[type[Operation], type[Operation]] = {
     **{
         _LLVM[name]: op
         for op, (_, name) in shared.CASTS.items()
-        if name in _LLVM and op is not arith.IndexCastOp
+        if name in _LLVM and op not in (arith.IndexCastOp, IndexCastUIOp)
     },
     llvm.BitcastOp: arith.BitcastOp,
 }

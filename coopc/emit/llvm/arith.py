@@ -152,6 +152,7 @@ def count(e: Emission, op: Operation) -> None:
 
 _RESIZED = {
     "sext": ("sext", "trunc"),
+    "zext": ("zext", "trunc"),
     "fpext": ("fpext", "fptrunc"),
     "fptrunc": ("fpext", "fptrunc"),
 }

@@ -54,6 +54,7 @@ from coopc.dialects.narrow import (
     memref_type,
     tensor_type,
 )
+from coopc.dialects.shaped_arith import IndexCastUIOp
 from coopc.ir.builder import INDEX, Builder, Size
 from coopc.ir.control_flow import definer
 from coopc.ir.facts import constant_number
@@ -501,7 +502,7 @@ class SequenceWriter:
             at = self.number(op.index)
             assert isinstance(at, int), op
             return self.shape(op.source)[at]
-        is_cast = isinstance(op, arith.IndexCastOp)
+        is_cast = isinstance(op, arith.IndexCastOp | IndexCastUIOp)
         if is_cast and op.operands[0].type not in HOST_INTEGERS:
             raise Refused(op, f"{FROM_INDEX}, not from {op.operands[0].type}")
         is_known = is_cast or type(op) in simt.HOST_ARITHMETIC

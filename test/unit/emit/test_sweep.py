@@ -51,7 +51,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Use
 from coopc.dialects.memref_forms import PrefetchOp
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
-from coopc.dialects.shaped_arith import RemfOp
+from coopc.dialects.shaped_arith import IndexCastUIOp, RemfOp
 from coopc.emit.llvm.types import Facts as LlvmFacts
 from coopc.emit.walker import Facts, NoForm, count_of, element_of
 from coopc.interface_call import DTYPES
@@ -209,6 +209,7 @@ CASTS = {
     arith.ExtUIOp: (False, False),
     arith.TruncIOp: (False, False),
     arith.IndexCastOp: (False, False),
+    IndexCastUIOp: (False, False),
     arith.SIToFPOp: (False, True),
     arith.UIToFPOp: (False, True),
     arith.FPToSIOp: (True, False),

@@ -128,6 +128,8 @@ def test_index_cast(xs: list[int]) -> None:
     assert as_integers(low, "i32") == [wrap(x, 32, True) for x in xs]
     module = built("%r0 = arith.index_cast %x0 : i32 to index", ("i32",), ("index",))
     assert as_integers(run(module, [low], np.int64), "index") == low.tolist()
+    module = built("%r0 = arith.index_castui %x0 : i32 to index", ("i32",), ("index",))
+    assert (run(module, [low], np.int64) == low.view(np.uint32)).all()
 
 
 @pytest.mark.parametrize(
