@@ -132,6 +132,7 @@ REPLACED_DIALECTS: dict[str, str] = {
     "gpu": "coopc.dialects.gpu_mma:Gpu",
     "linalg": "coopc.dialects.linalg_forms:Linalg",
     "llvm": "coopc.dialects.llvm_target:Llvm",
+    "math": "coopc.dialects.math_forms:Math",
     "memref": "coopc.dialects.memref_forms:MemRef",
     "bufferization": "coopc.dialects.tensor_forms:Bufferization",
     "scf": "coopc.dialects.scf_forms:Scf",

@@ -16,6 +16,7 @@
 | remainders | no `arith.remf` | the same |
 | unsigned indices | no `arith.index_castui` | the same |
 | truncations | `arith.trunci` has no `overflow<..>` | the same |
+| kinds of floats | no `math.isnan`, .., nor `math.clampf` | `dialects.math_forms` |
 | mixed matmul | `linalg.matmul` of f16 into f32 fails | `dialects.linalg_forms` |
 | missing operands | those of `linalg.quantized_matmul` are an IndexError | the same |
 | maps of matmul | `indexing_maps = [..]` is neither read nor printed | the same |

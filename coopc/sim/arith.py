@@ -30,8 +30,17 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineMap
 
 from coopc.dialects.coopmatrix import MatrixType
+from coopc.dialects.math_forms import (
+    ClampFOp,
+    ClassifyOp,
+    IsFiniteOp,
+    IsInfOp,
+    IsNaNOp,
+    IsNormalOp,
+)
 from coopc.dialects.shaped_arith import IndexCastUIOp, RemfOp, element_of
 from coopc.ir.facts import elements_of_resource
+from coopc.rounding import FORMATS
 from coopc.sim.errors import SimulationError, UndefinedBehaviour
 from coopc.sim.interpreter import implements
 from coopc.sim.machine import Machine
@@ -445,6 +454,28 @@ def select(
     if is_tensor and not isinstance(x, MemRef) and not isinstance(y, MemRef):
         return np.where(condition, x, y)
     return machine.merge(op.result.type, condition, x, y)
+
+
+@implements(IsFiniteOp, IsInfOp, IsNaNOp, IsNormalOp)
+def classify(machine: Machine, op: ClassifyOp, value: Array) -> Array:
+    type = element_type(op.operand)
+    x = machine.numerics.plain(value, type)
+    least = 2.0 ** FORMATS[type.name].min_exponent
+    match op:
+        case IsInfOp():
+            return np.isinf(x)
+        case IsNaNOp():
+            return np.isnan(x)
+        case IsNormalOp():
+            return np.isfinite(x) & (np.abs(x) >= least)
+        case _:
+            return np.isfinite(x)
+
+
+@implements(ClampFOp)
+def clamp(machine: Machine, op: ClampFOp, x: Array, low: Array, high: Array) -> Array:
+    call, type = machine.numerics.call, element_type(op.result)
+    return call("minimum", type, call("maximum", type, x, low), high)
 
 
 @implements(math.IPowIOp)

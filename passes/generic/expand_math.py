@@ -36,6 +36,13 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
 
+from coopc.dialects.math_forms import (
+    ClampFOp,
+    IsFiniteOp,
+    IsInfOp,
+    IsNaNOp,
+    IsNormalOp,
+)
 from coopc.dialects.narrow import is_vector
 from coopc.dialects.shaped_arith import RemfOp
 from coopc.dialects.simt import bits_of
@@ -51,6 +58,7 @@ from coopc.passes.generic.expand_narrow_floats import (
 from coopc.passes.generic.expand_vector import reduction
 from coopc.passes.generic.expansion import Code, ExpandPass, Expansions, Target
 from coopc.passes.generic.number import Num, nums
+from coopc.rounding import FORMATS
 
 table = Expansions()
 
@@ -157,7 +165,41 @@ LOG2_F64 = (
 2, by powers of t^2: to 4.4e-12 of it."""
 
 
-# Every target: powers.
+# Every target: kinds of floats, and powers.
+
+
+def computed(code: Code, *values: SSAValue) -> list[Num]:
+    """Floats as numbers of f32, unless they are of f64."""
+    found = nums(code, *values)
+    wide = isinstance(element_of(values[0].type), Float64Type)
+    return found if wide else [x.to(f32) for x in found]
+
+
+@table.on(IsNaNOp)
+def is_nan(code: Code, op: IsNaNOp) -> Num:
+    (x,) = computed(code, op.operand)
+    return x.compare("uno", x)
+
+
+@table.on(IsInfOp, IsFiniteOp)
+def is_infinite(code: Code, op: IsInfOp | IsFiniteOp) -> Num:
+    (x,) = computed(code, op.operand)
+    predicate = "oeq" if isinstance(op, IsInfOp) else "olt"
+    return x.apply(math.AbsFOp).compare(predicate, inf)
+
+
+@table.on(IsNormalOp)
+def is_normal(code: Code, op: IsNormalOp) -> Num:
+    (x,) = computed(code, op.operand)
+    size = x.apply(math.AbsFOp)
+    least = 2.0 ** FORMATS[element_of(op.operand.type).name].min_exponent
+    return size.compare("oge", least) & size.compare("olt", inf)
+
+
+@table.on(ClampFOp)
+def clamped(code: Code, op: ClampFOp) -> Num:
+    x, low, high = nums(code, op.value, op.low, op.high)
+    return x.apply(arith.MaximumfOp, low).apply(arith.MinimumfOp, high)
 
 
 def whole_exponent(op: math.PowFOp | math.FPowIOp) -> int | None:

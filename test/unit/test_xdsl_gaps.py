@@ -10,7 +10,7 @@ from threading import Event, Thread
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from xdsl.dialects import arith, builtin, func, memref, scf, vector
+from xdsl.dialects import arith, builtin, func, math, memref, scf, vector
 from xdsl.dialects.builtin import (
     FileLineColLoc,
     IntAttr,
@@ -207,6 +207,14 @@ def test_remainders_gap() -> None:
 
     names = {op.name for op in Arith.operations}
     assert not {"arith.remf", "arith.index_castui"} & names
+
+
+def test_kinds_of_floats_gap() -> None:
+    from coopc.dialects.math_forms import Math
+
+    ours = {"math.isfinite", "math.isinf", "math.isnan", "math.isnormal", "math.clampf"}
+    assert not ours & {op.name for op in math.Math.operations}
+    assert ours < {op.name for op in Math.operations}
 
 
 def test_generated_tensors_gap() -> None:

@@ -5,12 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from xdsl.dialects import func, math
+from xdsl.dialects import func
 from xdsl.ir import Dialect, Operation
 
 import coopc
 from coopc.diagnostic import CompileError
 from coopc.dialects import simt
+from coopc.dialects.math_forms import Math
 from coopc.dialects.shaped_arith import Arith
 from coopc.emit.spirv.emission import MODULES, Emission
 
@@ -29,7 +30,7 @@ def has_handler(operation: type[Operation]) -> bool:
     return emitter.handler_of(operation.create(result_types=[])) != emitter.refuse
 
 
-@pytest.mark.parametrize("dialect", [Arith, func.Func, math.Math, simt.Simt])
+@pytest.mark.parametrize("dialect", [Arith, func.Func, Math, simt.Simt])
 def test_every_operation_has_a_handler_or_an_expansion(dialect: Dialect):
     missing = {each.name for each in dialect.operations if not has_handler(each)}
     assert missing - STRUCTURE <= REFUSED

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from support.programs import module_of
-from xdsl.dialects import affine, func, math, ub, vector
+from xdsl.dialects import affine, func, ub, vector
 from xdsl.ir import Dialect
 
 from coopc.dialects.coopmatrix import Coopmatrix
 from coopc.dialects.linalg_forms import Linalg
+from coopc.dialects.math_forms import Math
 from coopc.dialects.memref_forms import MemRef
 from coopc.dialects.scf_forms import Scf
 from coopc.dialects.shaped_arith import Arith
@@ -20,7 +21,7 @@ from coopc.sim.simulate import import_functions, simulate
 
 DIALECTS = (
     Arith,
-    math.Math,
+    Math,
     vector.Vector,
     MemRef,
     Scf,

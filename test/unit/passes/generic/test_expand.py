@@ -314,6 +314,15 @@ CASES = [
         "f32",
         ulps=1,
     ),
+    *(
+        Case(MATH, device, f"%r = math.{op} %a : {t}", (t,), "i1")
+        for op in ("isnan", "isinf", "isfinite", "isnormal")
+        for t, device in (("f16", VULKAN), ("bf16", AMX), ("f32", AMX), ("f64", VULKAN))
+    ),
+    *(
+        Case(MATH, AMX, f"%r = math.clampf %a to [%b, %c] : {t}", (t,) * 3, t)
+        for t in ("bf16", "f32")
+    ),
     Case(
         MATH,
         AMX,
