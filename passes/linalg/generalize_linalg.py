@@ -3,8 +3,8 @@
 Before:  linalg functions on tensors, of one block, without loops and calls.
 After:   only `linalg.generic`, `linalg.fill`, tensor slices, reshapes and casts, and
          scalar arithmetic. Elements of tensors that are used as numbers are read in the
-         bodies that use them. Dead operations are erased, and `cf.assert`, with a
-         remark, since kernels cannot fail.
+         bodies that use them; returned numbers are tensors of rank 0. Dead operations
+         are erased, and `cf.assert`, with a remark, since kernels cannot fail.
 Fails:   for any other operation, naming it and an alternative; for a number that more
          than 256 operations compute from elements. The module is then unchanged.
 
@@ -37,7 +37,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg import ops
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
@@ -698,7 +698,20 @@ RULES: dict[type[Operation], Callable[..., None]] = {
 """What becomes of operations other than the named ones of linalg, and of a few."""
 
 
+def _return_tensors(func: FuncOp) -> None:
+    """Return numbers as tensors of rank 0, which a kernel can write."""
+    last = func.body.block.last_op
+    assert isinstance(last, ReturnOp), func
+    for at, value in enumerate(last.arguments):
+        if isinstance(value.type, AnyFloat) or is_integer(value.type):
+            type = TensorType(value.type, [])
+            new = tensor.FromElementsOp(value, result_type=type)
+            (last.operands[at],) = insert(new, last)
+    func.update_function_type()
+
+
 def generalize_function(func: FuncOp) -> None:
+    _return_tensors(func)
     for each in [*func.walk()]:
         if isinstance(each, cf.AssertOp):
             drop_assertion(each, constant_number(each.arg))

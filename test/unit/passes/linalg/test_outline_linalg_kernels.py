@@ -311,6 +311,30 @@ def test_the_host_has_sizes_of_indices(type: str) -> None:
         coopc.compile(text, "coopc-khr{device=lavapipe}", "spirv")
 
 
+NUMBERS = """
+func.func @f(%a: tensor<?x2xf32>, %n: i64) -> (f32, i64, i1) {
+  %one = arith.constant 1 : index
+  %zero = arith.constant 0 : index
+  %e = tensor.extract %a[%one, %zero] : tensor<?x2xf32>
+  %x = arith.addf %e, %e : f32
+  %d = tensor.dim %a, %zero : tensor<?x2xf32>
+  %m = arith.index_cast %d : index to i64
+  %is_less = arith.cmpi slt, %m, %n : i64
+  return %x, %m, %is_less : f32, i64, i1
+}"""
+
+
+def test_numbers_that_are_returned() -> None:
+    """The caller gives memory for them, as for tensors of rank 0."""
+    a = np.arange(6, dtype=np.float32).reshape(3, 2)
+    outcome = coopc.launch(NUMBERS, a, 4, on="cpu")
+    assert [x.item() for x in outcome.arrays[-3:]] == [4, 3, True]
+    text = NUMBERS.replace("%is_less : f32, i64, i1", "%d : f32, i64, index")
+    text = text.replace("(f32, i64, i1)", "(f32, i64, index)")
+    with pytest.raises(CompileError, match="results that are tensors, got index"):
+        coopc.launch(text, a, 4, on="cpu")
+
+
 WEIGHTS = f"""
 func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {{
   %w = arith.constant dense_resource<w> : tensor<4xf32>
