@@ -36,6 +36,7 @@
 | its slices | nor is there `tensor.parallel_insert_slice` | `dialects.tensor_forms` |
 | `tensor.generate` | `tensor` lacks it | the same |
 | dynamic reshapes | `tensor.reshape` of `?x6` to `?x4` does not verify | the same |
+| unchecked tensors | slices may be outside, indices too few | the same |
 | rank 0 | `tensor.expand_shape %x []` does not verify | the same |
 | layouts of buffers | `bufferization` takes memrefs without strides | the same |
 | unknown effects | unused `arith.extsi`, `vector.bitcast` stay | `dialects.effects` |

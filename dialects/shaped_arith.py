@@ -147,6 +147,17 @@ def verify_with(op: type[IRDLOperation], check: Callable[[Any], None]) -> None:
     setattr(op, "verify_", verify_)  # noqa: B010
 
 
+def verify_also(op: type[IRDLOperation], check: Callable[[Any], None]) -> None:
+    """Verify an operation as before, and by `check`."""
+    verify = op.verify_
+
+    def verify_(self: IRDLOperation) -> None:
+        verify(self)
+        check(self)
+
+    setattr(op, "verify_", verify_)  # noqa: B010
+
+
 def check_shape(name: str, found: Attribute, like: Attribute) -> None:
     """Check that a type has the shape of another."""
     wanted = shaped(like, element_of(found))

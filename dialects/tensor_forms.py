@@ -8,8 +8,10 @@
     bufferization.materialize_in_destination %t in restrict writable %m : .. -> ()
 
 xDSL lets memrefs of `bufferization` have no layout, since it derives their types from
-those of the tensors, and multiplies dynamic sizes of reshapes.  Importing this module
-changes its classes in place.
+those of the tensors, and multiplies dynamic sizes of reshapes.  It does not check that
+slices are inside of their tensors, that there is an index for each dimension, or that
+collapsed tensors have as many elements.  Importing this module changes its classes in
+place.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ from xdsl.traits import RecursivelySpeculatable, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.narrow import as_tensor
-from coopc.dialects.shaped_arith import accept, verify_with
+from coopc.dialects.shaped_arith import accept, verify_also, verify_with
 
 
 @irdl_op_definition
@@ -142,7 +144,46 @@ def check_reshape(op: Any) -> None:
         raise VerifyException(f"expected as many elements as {before}, got {after}")
 
 
+def check_slice(op: tensor.ExtractSliceOp | tensor.InsertSliceOp) -> None:
+    """Check that a part is inside of a tensor, as far as both are known."""
+    whole = op.source if isinstance(op, tensor.ExtractSliceOp) else op.dest
+    numbers = zip(
+        as_tensor(whole.type).get_shape(),
+        op.static_offsets.get_values(),
+        op.static_sizes.get_values(),
+        op.static_strides.get_values(),
+        strict=True,
+    )
+    for dimension, (length, first, size, step) in enumerate(numbers):
+        last = first + (size - 1) * step
+        known = DYNAMIC_INDEX not in (length, first, size, step)
+        if known and size > 0 and not 0 <= first <= last < length:
+            raise VerifyException(
+                f"expected a part of {whole.type} along dimension {dimension}, got "
+                f"{first} to {last}"
+            )
+
+
+def check_collapse(op: tensor.CollapseShapeOp) -> None:
+    """Check that there are as many elements as before, where both are known."""
+    before, after = as_tensor(op.src.type), as_tensor(op.result.type)
+    is_known = before.has_static_shape() and after.has_static_shape()
+    if is_known and prod(before.get_shape()) != prod(after.get_shape()):
+        raise VerifyException(f"expected as many elements as {before}, got {after}")
+
+
+def check_indices(op: tensor.ExtractOp | tensor.InsertOp) -> None:
+    whole = op.tensor if isinstance(op, tensor.ExtractOp) else op.dest
+    if len(op.indices) != (rank := as_tensor(whole.type).get_num_dims()):
+        raise VerifyException(f"expected {rank} indices, got {len(op.indices)}")
+
+
 verify_with(tensor.ReshapeOp, check_reshape)
+for sliced in (tensor.ExtractSliceOp, tensor.InsertSliceOp):
+    verify_also(sliced, check_slice)
+for indexed in (tensor.ExtractOp, tensor.InsertOp):
+    verify_also(indexed, check_indices)
+verify_also(tensor.CollapseShapeOp, check_collapse)
 
 SHAPED = base(TensorType) | base(MemRefType)
 for op in (

@@ -49,6 +49,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import VerifyException
 
 from coopc.dialects.linalg_forms import SoftmaxOp, cast_to, scalar
 from coopc.dialects.narrow import (
@@ -530,6 +531,7 @@ def _slice(op: Slice) -> None:
                 "static_strides": op.static_strides,
             },
         )
+        new.verify_()  # constants may be outside
         replace(op, insert(new, op))
 
 
@@ -596,7 +598,9 @@ def _replaced_part(op: tensor.InsertSliceOp, offsets: Sequence[Size]) -> ops.Gen
     sizes, steps = _sizes_and_steps(op)
     if any(x != 1 for x in steps) or not all(isinstance(x, int) and x for x in sizes):
         raise Refused(
-            op, "expected constant sizes and steps of 1 at an offset that is no index"
+            op,
+            "expected constant sizes and steps of 1 at an offset that the host does "
+            "not know",
         )
     whole = op.result.type.get_shape()
     kept = kept_dimensions(sizes, as_tensor(op.source.type).get_shape())
@@ -718,7 +722,10 @@ def generalize_function(func: FuncOp) -> None:
         elif isinstance(each, tensor.ReshapeOp):  # while what its sizes are is there
             _reshape(each)
     for each in [*func.body.block.ops]:
-        generalize(each)
+        try:
+            generalize(each)
+        except VerifyException as error:  # of what would be in its place
+            raise Refused(each, str(error)) from error
     for each in [*func.body.block.ops]:
         if isinstance(each, ops.FillOp) and _is_read(number := each.inputs[0]):
             filled = elementwise([], each.outputs[0], partial(_number, number))

@@ -501,7 +501,11 @@ class SequenceWriter:
         if isinstance(op, tensor.DimOp | memref.DimOp):
             at = self.number(op.index)
             assert isinstance(at, int), op
-            return self.shape(op.source)[at]
+            shape = self.shape(op.source)
+            if at not in range(len(shape)):
+                reason = f"expected a dimension below {len(shape)}, got {at}"
+                raise Refused(op, reason)
+            return shape[at]
         is_cast = isinstance(op, arith.IndexCastOp | IndexCastUIOp)
         if is_cast and op.operands[0].type not in HOST_INTEGERS:
             raise Refused(op, f"{FROM_INDEX}, not from {op.operands[0].type}")

@@ -161,3 +161,35 @@ func.func @f(%a: tensor<4xf32>, %s: tensor<1xi64>) {
   %0 = tensor.reshape %a(%s) : (tensor<4xf32>, tensor<1xi64>) -> tensor<2x2xf32>
   func.return
 }
+
+// -----
+
+// CHECK: tensor.extract_slice: expected a part of tensor<4x5xf32> along dimension 0, got 3 to 4
+func.func @f(%a: tensor<4x5xf32>) {
+  %0 = tensor.extract_slice %a[3, 0] [2, 5] [1, 1] : tensor<4x5xf32> to tensor<2x5xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: tensor.insert_slice: expected a part of tensor<4x5xf32> along dimension 1, got 0 to 6
+func.func @f(%a: tensor<4x5xf32>, %b: tensor<4x3xf32>) {
+  %0 = tensor.insert_slice %b into %a[0, 0] [4, 3] [1, 3] : tensor<4x3xf32> into tensor<4x5xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: tensor.extract: expected 1 indices, got 2
+func.func @f(%a: tensor<4xf32>, %i: index) {
+  %0 = tensor.extract %a[%i, %i] : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: tensor.collapse_shape: expected as many elements as tensor<4x5xf32>, got tensor<21xf32>
+func.func @f(%a: tensor<4x5xf32>) {
+  %0 = tensor.collapse_shape %a [[0, 1]] : tensor<4x5xf32> into tensor<21xf32>
+  func.return
+}

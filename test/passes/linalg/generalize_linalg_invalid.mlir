@@ -64,7 +64,7 @@ func.func @f(%x: tensor<?xi32>, %n: i32) -> tensor<?xi32> {
 
 // -----
 
-// CHECK: tensor.insert_slice: expected constant sizes and steps of 1 at an offset that is no index
+// CHECK: tensor.insert_slice: expected constant sizes and steps of 1 at an offset that the host does not know
 func.func @f(%x: tensor<8xf32>, %y: tensor<2xf32>, %at: tensor<index>) -> tensor<8xf32> {
   %n = tensor.extract %at[] : tensor<index>
   %r = tensor.insert_slice %y into %x[%n] [2] [3] : tensor<2xf32> into tensor<8xf32>
@@ -93,4 +93,21 @@ func.func @f(%x: memref<4x4xf32>, %y: memref<4x4xf32>) {
 func.func @f(%x: tensor<4xf16>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %r = linalg.softmax dimension(0) ins(%x : tensor<4xf16>) outs(%y : tensor<4xf32>) -> tensor<4xf32>
   func.return %r : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: tensor.extract_slice: expected a part of tensor<4xf32> along dimension 0, got 3 to 4
+func.func @f(%x: tensor<4xf32>) -> tensor<2xf32> {
+  %c3 = arith.constant 3 : index
+  %r = tensor.extract_slice %x[%c3] [2] [1] : tensor<4xf32> to tensor<2xf32>
+  func.return %r : tensor<2xf32>
+}
+
+// -----
+
+// CHECK: arith.index_cast: expected elements that are floats or integers, got index
+func.func @f(%x: tensor<4xi32>) -> tensor<4xindex> {
+  %r = arith.index_cast %x : tensor<4xi32> to tensor<4xindex>
+  func.return %r : tensor<4xindex>
 }

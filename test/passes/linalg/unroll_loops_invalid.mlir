@@ -89,7 +89,7 @@ func.func @f(%x: tensor<4xf32>, %z: f32, %is: i1) -> tensor<4xf32> {
 
 // -----
 
-// CHECK: scf.if: expected scf.if on a constant, as one branch accesses a position that may not exist (tensor.extract_slice)
+// CHECK: tensor.extract_slice: expected a part of tensor<8xf32> along dimension 0, got 2 to 8
 func.func @f(%x: tensor<8xf32>, %y: tensor<3xf32>, %is: i1) -> tensor<3xf32> {
   %r = scf.if %is -> tensor<3xf32> {
     %s = tensor.extract_slice %x[2] [3] [3] : tensor<8xf32> to tensor<3xf32>
