@@ -27,6 +27,7 @@
 | narrowing fills | `linalg.fill` of f32 into f16 yields f32 | the same |
 | unsigned copies | `linalg.copy {cast = ..}` yields its operand as it is | the same |
 | scalar operands | `linalg.copy`, `linalg.add`, .. of a scalar assert | the same |
+| unchecked results | `linalg.generic` may yield other types | the same |
 | several results | `linalg.generic` with `-> (T, T)` fails | `coopc.parsing` |
 | `memref.copy`, casts | and `memref.global`: generic only | `dialects.memref_forms` |
 | copies of views | `memref.copy` of `?x2` to `16x?` does not verify | the same |

@@ -72,6 +72,7 @@ from xdsl.utils.type import have_compatible_shape
 
 from coopc.dialects.in_brackets import InBrackets
 from coopc.dialects.narrow import is_integer, is_tensor
+from coopc.dialects.shaped_arith import verify_also
 
 OpT = TypeVar("OpT", bound=LinalgStructuredOperation)
 DefinedT = TypeVar("DefinedT", bound=IRDLOperation)
@@ -863,6 +864,16 @@ class SoftmaxOp(IRDLOperation):
                 f"got {self.res[0].type}"
             )
 
+
+def check_yield(op: ops.GenericOp) -> None:
+    """Check that a body yields elements of the outputs, which xDSL does not."""
+    wanted, last = [element_type(x) for x in op.outputs], op.body.block.last_op
+    if not isinstance(last, ops.YieldOp) or [*last.operand_types] != wanted:
+        shown = ", ".join(map(str, wanted))
+        raise VerifyException(f"expected linalg.yield of {shown}")
+
+
+verify_also(ops.GenericOp, check_yield)
 
 UNSUPPORTED = {
     "pack": "write tensor.pad, tensor.expand_shape and linalg.transpose",

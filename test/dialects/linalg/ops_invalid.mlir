@@ -193,3 +193,15 @@ func.func @f(%a: tensor<4x5xf32>) {
   %0 = tensor.collapse_shape %a [[0, 1]] : tensor<4x5xf32> into tensor<21xf32>
   func.return
 }
+
+// -----
+
+// CHECK: linalg.generic: expected linalg.yield of f32
+func.func @f(%a: tensor<4xf32>) {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : tensor<4xf32>) outs(%a : tensor<4xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %z = arith.constant 1 : i32
+    linalg.yield %z : i32
+  } -> tensor<4xf32>
+  func.return
+}
