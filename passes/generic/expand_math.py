@@ -230,7 +230,7 @@ def raised(x: Num, n: int) -> Num:
     return found
 
 
-@table.on(math.IPowIOp)
+@table.on(math.IPowIOp, when=lambda op, _: not is_i1(op.result))
 def power_of_integers(code: Code, op: math.IPowIOp) -> Num:
     """Products of the squares that the bits of the exponent choose, modulo 2^bits.
 
@@ -240,11 +240,11 @@ def power_of_integers(code: Code, op: math.IPowIOp) -> Num:
     known = splat_number(op.rhs)
     if known is not None and 0 <= known <= MOST_FACTORS:
         return raised(x, int(known))
-    found, square = x.like(1), x
-    for bit in range(bits_of(element_of(op.lhs.type))):
-        chosen = ((n >> bit) & 1).compare("ne", 0)
-        found = chosen.select(found * square, found)
-        square = square * square
+    element = element_of(op.lhs.type)
+    found, square, rest = x.like(1), x, n
+    for _ in range(64 if isinstance(element, IndexType) else bits_of(element)):
+        found = (rest & 1).compare("ne", 0).select(found * square, found)
+        square, rest = square * square, rest >> 1
     is_unit = (x + 1).compare("ule", 2)
     return (is_unit | n.compare("sge", 0)).select(found, 0)
 

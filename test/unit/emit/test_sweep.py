@@ -49,6 +49,13 @@ from xdsl.utils.exceptions import VerifyException
 from coopc.device import DEVICES, device
 from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Use
+from coopc.dialects.math_forms import (
+    ClampFOp,
+    IsFiniteOp,
+    IsInfOp,
+    IsNaNOp,
+    IsNormalOp,
+)
 from coopc.dialects.memref_forms import PrefetchOp
 from coopc.dialects.narrow import is_integer, is_memref, is_vector
 from coopc.dialects.shaped_arith import IndexCastUIOp, RemfOp
@@ -249,6 +256,8 @@ def integers(k: Kernel, element: Attribute, length: int) -> None:
         k.add(op, [type] * 2, [type] * 2)
     for op in INTEGER_UNARY:
         k.add(op, [type], [type])
+    if element != i1:
+        k.add(math.IPowIOp, [type] * 2, [type])
 
 
 def floats(k: Kernel, element: Attribute, length: int) -> None:
@@ -260,7 +269,10 @@ def floats(k: Kernel, element: Attribute, length: int) -> None:
         k.add(op, [type] * 2, [type], fastmath=FAST)
     for op in (*FLOAT_UNARY, arith.NegfOp):
         k.add(op, [type], [type], fastmath=FAST)
-    k.add(math.FmaOp, [type] * 3, [type], fastmath=FAST)
+    for op in (math.FmaOp, ClampFOp):
+        k.add(op, [type] * 3, [type], fastmath=FAST)
+    for op in (IsFiniteOp, IsInfOp, IsNaNOp, IsNormalOp):
+        k.add(op, [type], [bools], fastmath=FAST)
     k.add(RemfOp, [type] * 2, [type], fastmath=FAST)
     for other in INTEGERS[:-1]:
         to = of_length(other, length)
