@@ -577,25 +577,52 @@ def source_name(interface: Interface) -> str:
     return interface.name.removesuffix(SECOND_ENTRY)
 
 
-def computes_f16(module: ModuleOp) -> bool:
-    """Whether a module computes numbers of f16, beside products of matrices.
+COMPUTES = frozenset(
+    {
+        *("linalg.softmax", "memref.atomic_rmw", "simt.reduce"),
+        *("tt.atomic_rmw", "tt.clampf", "tt.descriptor_reduce", "tt.fp_to_fp"),
+        *("tt.extern_elementwise", "tt.precise_divf", "tt.precise_sqrt"),
+        *("vector.fma", "vector.reduction"),
+    }
+)
+"""Operations that compute, beside those of `arith` and `math` and of matrices."""
 
-    Numbers of f8 are converted to f16 for that.
+
+def computes_f16(module: ModuleOp) -> bool:
+    """Whether a module computes numbers of f16, beside those that tiles multiply.
+
+    Numbers of f8, and factors with scales, are converted to f16 for that.  A product of
+    linalg has a body that computes: lanes are faster than tiles that are emulated.
     """
     return any(
-        str(element).startswith("f8") or (is_computed and element == f16)
+        op.name == "tt.dot_scaled"
+        or str(element).startswith("f8")
+        or (is_computed and element == f16)
         for op in module.walk()
         for is_computed in [is_arithmetic(op)]
-        for x in (*op.operands, *op.results)
+        for x in (*(() if is_product(op) else op.operands), *op.results)
         for element in [getattr(x.type, "element_type", x.type)]
     )
 
 
 def is_arithmetic(op: Operation) -> bool:
     """Whether an operation does more with numbers than to choose them."""
+    from coopc.dialects import coopmatrix
+
     if isinstance(op, arith.ConstantOp | arith.SelectOp):
         return False
+    of_matrices = (
+        *(coopmatrix.ElementwiseOp, coopmatrix.ConvertOp, coopmatrix.ReduceOp),
+        coopmatrix.AtomicUpdateOp,
+    )
+    if isinstance(op, of_matrices) or op.name in COMPUTES or is_product(op):
+        return True
     return op.dialect_name() in ("arith", "math")
+
+
+def is_product(op: Operation) -> bool:
+    """Whether an operation multiplies matrices of a subgroup or blocks of Triton."""
+    return op.name in ("coopmatrix.mul_add", "tt.dot")
 
 
 def dialect_of(module: ModuleOp) -> Dialect:
@@ -679,13 +706,11 @@ def check_calls(program: ModuleOp) -> None:
 
 def remark_product(module: ModuleOp, text: str) -> None:
     """Say something of the first product of a module."""
-    from coopc.dialects.coopmatrix import MulAddOp
     from coopc.passes.linalg.match import is_multiplication
 
     for op in module.walk():
         is_linalg = op.dialect_name() == "linalg"
-        is_product = isinstance(op, MulAddOp) or op.name == "tt.dot"
-        if is_product or (is_linalg and is_multiplication(op)):
+        if is_product(op) or (is_linalg and is_multiplication(op)):
             remark(op, text)
             return
 

@@ -350,6 +350,14 @@ def test_passes_before_a_pipeline() -> None:
     np.testing.assert_array_equal(c, b)
 
 
+MATRIX, SUM = "!coopmatrix.matrix<16x16xf16, a>", "!coopmatrix.matrix<16x16xf32, acc>"
+RESULT = MATRIX.replace("a>", "acc>")
+PRODUCT = f"""%n = arith.constant 1.0 : f16
+  %x = coopmatrix.fill %n : f16 -> {MATRIX}
+  %y = coopmatrix.fill %n : f16 -> {MATRIX.replace("a>", "b>")}
+  %b = coopmatrix.mul_add %x, %y, %a : {MATRIX}, {MATRIX.replace("a>", "b>")}, {{0}}"""
+
+
 @pytest.mark.parametrize(
     ("type", "line", "computes"),
     [
@@ -359,6 +367,11 @@ def test_passes_before_a_pipeline() -> None:
         ("bf16", "%b = arith.addf %a, %a : bf16", False),
         ("f8E5M2", "%b = arith.select %c, %a, %a : f8E5M2", True),
         ("tensor<8xf16>", "%b = arith.addf %a, %a : tensor<8xf16>", True),
+        ("tensor<8xf16>", "%b = tt.fp_to_fp %a : tensor<8xf16> -> tensor<8xf32>", True),
+        (MATRIX, f"%b = coopmatrix.add %a, %a : {MATRIX}", True),
+        (MATRIX, f"%b = coopmatrix.convert %a : {MATRIX} -> {SUM}", True),
+        (SUM, PRODUCT.format(SUM), False),
+        (RESULT, PRODUCT.format(RESULT), True),
     ],
 )
 def test_computes_f16(type: str, line: str, computes: bool) -> None:
