@@ -8,9 +8,10 @@
 | `xe`             | refused                  | `emulate-xe`                     |
 
 If subgroups of the device share tiles of products (`shares_gemm`), `coopc-khr` is
-staged. On a CPU without AVX-512, Intel's runtime has no matrices: `coopc-lanes` is used
-instead. On the simulator a module runs as it is, on the CPU after `coopc-amx` if AMX
-has tiles for it, else after `coopc-cpu`.
+staged. On a CPU without AVX-512, Intel's runtime has no matrices, and on one without
+AVX512-FP16 none for a module that computes f16: `coopc-lanes` is used instead. On the
+simulator a module runs as it is, on the CPU after `coopc-amx` if AMX has tiles for it,
+else after `coopc-cpu`.
 """
 
 from __future__ import annotations

@@ -96,7 +96,9 @@ class CoopcBackend(BaseBackend):
     def hash(self) -> str:
         """What a cached kernel depends on besides its source: coopc and its engine."""
         place = place_of(self.target)
-        known = f"{NAME}-{installed('coopc')}-{place}-{target_of(place).passes('tt')}"
+        target = target_of(place)
+        passes = (target.passes("tt", computes_f16=x) for x in (False, True))
+        known = f"{NAME}-{installed('coopc')}-{place}-{'-'.join(passes)}"
         return f"{known}-{source_hash()}"
 
     def parse_options(self, options: dict[str, Any]) -> TritonOptions:

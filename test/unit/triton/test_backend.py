@@ -20,6 +20,7 @@ from support.triton_cases import INPUTS, ROOT, cases
 
 import coopc
 import coopc.triton
+from coopc.run import tiles
 from coopc.tools import coopc_triton
 from coopc.triton.version import why_not
 from coopc.validate.compare import compare
@@ -229,6 +230,10 @@ def test_hash_names_what_code_depends_on(monkeypatch: pytest.MonkeyPatch) -> Non
     assert found[1].startswith(f"coopc-{version}-opencl:bmg-coopc-xe{{device=bmg")
     monkeypatch.setenv("COOPC_TRITON", "opencl:bmg")
     assert CoopcBackend(GPUTarget("cpu", "", 1)).hash() == found[1]  # as inductor makes
+    for flags in (tiles.AVX512, (*tiles.AVX512, "avx512_fp16")):
+        monkeypatch.setattr(tiles, "cpu_flags", lambda flags=flags: flags)
+        found.append(CoopcBackend(GPUTarget("cpu", "opencl", 1)).hash())
+    assert found[2] != found[3]
 
 
 def test_hash_is_of_the_source(tmp_path: Path) -> None:
