@@ -34,7 +34,14 @@ from coopc.diagnostic import CompileError
 from coopc.explain import summary
 from coopc.interface_call import Given
 from coopc.ir.device_option import device_for
-from coopc.launcher import PLACES, Build, LaunchTarget, build, source_name
+from coopc.launcher import (
+    PLACES,
+    Build,
+    LaunchTarget,
+    build,
+    computes_f16,
+    source_name,
+)
 from coopc.parsing import parse
 from coopc.passes.linalg.match import matches
 from coopc.pipeline import Run, read_passes
@@ -123,8 +130,10 @@ class TunedProgram:
         device, staged = f'device="{self.target}"', " staged=true"
         khr = TunedPipeline("coopc-khr", device + staged * (self.on == "vulkan"))
         lanes = TunedPipeline("coopc-lanes", device)
-        impossible = LaunchTarget(self.on, self.device).why_no_matrices() is not None
-        return (khr, lanes)[impossible:]
+        has_f16 = computes_f16(parse(new_context(everything()), self.source))
+        target = LaunchTarget(self.on, self.device)
+        reason = target.why_no_matrices(computes_f16=has_f16)
+        return (khr, lanes)[reason is not None :]
 
     def machine(self) -> HostMachine:
         return machine_of(self.on, self.target)

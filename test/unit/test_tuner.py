@@ -21,7 +21,7 @@ from coopc.generate.gemms import Gemm
 from coopc.plan.candidates import candidates
 from coopc.plan.gemm import Problem
 from coopc.plan.tuning import Choice, Engine, described, read_tuning
-from coopc.run import vulkan
+from coopc.run import tiles, vulkan
 from coopc.run.machine import HostMachine
 from coopc.source import Source
 from coopc.tuner import Found, Log, Measured, Search, Trial, TunedPipeline, TunedProgram
@@ -272,6 +272,20 @@ def test_lavapipe(
     pipeline = found.chosen.way.text(str(file))
     launcher.launch(gemm.text, a, b, c, on="vulkan", pipeline=pipeline)
     assert np.array_equal(c, expected)
+
+
+def test_pipelines_of_opencl(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matrices are tried where the CPU computes what is around them."""
+    monkeypatch.undo()
+    gemm = Gemm((40, 24, 56))
+    program = TunedProgram(Source(gemm.text, "gemm"), "opencl")
+    for flags, names in (
+        ((), ["coopc-lanes"]),
+        (tiles.AVX512, ["coopc-lanes"]),
+        ((*tiles.AVX512, "avx512_fp16"), ["coopc-khr", "coopc-lanes"]),
+    ):
+        monkeypatch.setattr(tiles, "cpu_flags", lambda flags=flags: flags)
+        assert [x.pipeline for x in program.ways] == names
 
 
 def test_problems() -> None:
