@@ -468,7 +468,8 @@ def _subgroups(problem: RowProblem, its: RowReduction, lanes: int, gpu: Sharing)
         steps = its.size // (lanes * its.width)
     rows, found = prod(known), 1
     turns = FEW_SUBGROUPS * rows / (gpu.units * MOST_SUBGROUPS)
-    few = FEW_SUBGROUPS if gpu.cache and turns <= UNIT_TURNS else 1
+    is_few = gpu.cache > 0 and its.size is not None and turns <= UNIT_TURNS
+    few = FEW_SUBGROUPS if is_few else 1
 
     def leave_cache(subgroups: int) -> bool:
         return MOST_SUBGROUPS // subgroups * its.again > gpu.cache > 0
