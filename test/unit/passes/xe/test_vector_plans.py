@@ -147,8 +147,8 @@ def test_without_what_triton_says() -> None:
     module = parsed(text, "coopc-xe{device=bmg}")
     (func,) = module.ops
     conditions = str(func.attributes["simt.conditions"])
-    assert 'argument = 0 : i64, what = "address", multiple_of = 16' in conditions
-    assert 'argument = 2 : i64, what = "value", multiple_of = 8' in conditions
+    assert 'what = "address", argument = 0 : i64, multiple_of = 16' in conditions
+    assert 'what = "value", argument = 2 : i64, multiple_of = 8' in conditions
 
 
 def expected(
