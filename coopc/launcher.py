@@ -525,7 +525,9 @@ def build(given: Source | ModuleOp, target: LaunchTarget) -> Build:
         if steps:
             program = after(module, source, steps, owners)
         kernels = with_kernels(program, source)
-        known = interfaces(kernels, source, target.device_name)
+        # Those of linalg are for lanes of a CPU, whatever the device.
+        name = target.device_name if kernels is program else PLACES["sim"]
+        known = interfaces(kernels, source, name)
         known = [x for each in known if (x := as_simulated(each, program)) is not None]
         if not known and any(step.name == "convert-simt-to-loops" for step in steps):
             raise ValueError(

@@ -65,6 +65,14 @@ def test_linalg(on: str, request: pytest.FixtureRequest) -> None:
     assert outcome.arrays[2] is c
 
 
+@pytest.mark.parametrize("device", ["lavapipe", "nvidia", "bmg"])
+def test_linalg_is_simulated_as_it_is(device: str) -> None:
+    """Whatever lanes the device has."""
+    a, b, c = numbers(21, 17), numbers(17, 19), np.ones((21, 19), np.float32)
+    coopc.launch(MATMUL, a, b, c, on="sim", device=device)
+    assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32) + 1)
+
+
 @pytest.mark.parametrize("form", ["text", "path", "module"])
 def test_strided_arrays_are_changed_in_place(form: str, tmp_path: Path) -> None:
     given: str | Path | ModuleOp = SCALE
