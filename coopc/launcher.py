@@ -597,15 +597,15 @@ def computes_f16(module: ModuleOp) -> bool:
     Numbers of f8, and factors with scales, are converted to f16 for that.  A product of
     linalg has a body that computes: lanes are faster than tiles that are emulated.
     """
-    return any(
-        op.name == "tt.dot_scaled"
-        or str(element).startswith("f8")
-        or (is_computed and element == f16)
-        for op in module.walk()
-        for is_computed in [is_arithmetic(op)]
-        for x in (*(() if is_product(op) else op.operands), *op.results)
-        for element in [getattr(x.type, "element_type", x.type)]
-    )
+    return any(map(_computes_f16, module.walk()))
+
+
+def _computes_f16(op: Operation) -> bool:
+    values = op.results if is_product(op) else (*op.operands, *op.results)
+    elements = [getattr(x.type, "element_type", x.type) for x in values]
+    if op.name == "tt.dot_scaled" or any(str(x).startswith("f8") for x in elements):
+        return True
+    return f16 in elements and is_arithmetic(op)
 
 
 def is_arithmetic(op: Operation) -> bool:

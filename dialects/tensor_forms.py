@@ -139,6 +139,11 @@ def check_reshape(op: Any) -> None:
         raise VerifyException(f"expected elements of one type, got {before}, {after}")
     if sizes.get_shape() != (after.get_num_dims(),):
         raise VerifyException(f"expected a size of each dimension, got {sizes}")
+    check_count(before, after)
+
+
+def check_count(before: TensorType, after: TensorType) -> None:
+    """Check that two tensors have as many elements, where both are known."""
     is_known = before.has_static_shape() and after.has_static_shape()
     if is_known and prod(before.get_shape()) != prod(after.get_shape()):
         raise VerifyException(f"expected as many elements as {before}, got {after}")
@@ -165,11 +170,7 @@ def check_slice(op: tensor.ExtractSliceOp | tensor.InsertSliceOp) -> None:
 
 
 def check_collapse(op: tensor.CollapseShapeOp) -> None:
-    """Check that there are as many elements as before, where both are known."""
-    before, after = as_tensor(op.src.type), as_tensor(op.result.type)
-    is_known = before.has_static_shape() and after.has_static_shape()
-    if is_known and prod(before.get_shape()) != prod(after.get_shape()):
-        raise VerifyException(f"expected as many elements as {before}, got {after}")
+    check_count(as_tensor(op.src.type), as_tensor(op.result.type))
 
 
 def check_indices(op: tensor.ExtractOp | tensor.InsertOp) -> None:

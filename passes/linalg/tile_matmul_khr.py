@@ -45,10 +45,7 @@ from functools import partial
 from itertools import count
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    ModuleOp,
-    StringAttr,
-)
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass

@@ -15,9 +15,7 @@ from math import gcd, isinf, lcm
 from typing import TypeAlias
 
 from xdsl.dialects.arith import ExtSIOp, ExtUIOp, MaxSIOp, MinSIOp, TruncIOp
-from xdsl.dialects.builtin import (
-    ModuleOp,
-)
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 

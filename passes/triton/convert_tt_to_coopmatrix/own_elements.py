@@ -23,10 +23,7 @@ from coopc.dialects import simt
 from coopc.dialects.simt import bits_of
 from coopc.ir.builder import INDEX, Builder
 from coopc.ir.polynomial import Polynomial
-from coopc.passes.generic.share_workgroup_memory import (
-    WORK_GROUP,
-    memory_type,
-)
+from coopc.passes.generic.share_workgroup_memory import WORK_GROUP, memory_type
 
 Access: TypeAlias = LoadOp | StoreOp
 
