@@ -60,6 +60,7 @@ CASES = (
     Case("bf16 -> f32", Gemm(WHOLE, types=("bf16", "f32")), 368),
     Case("s8 -> s32, B transposed", Gemm(WHOLE, b="nk", types=("i8", "i32")), 597),
     Case("f16 -> f32, B transposed", Gemm(WHOLE, b="nk"), None),
+    Case("f16 -> f32, A transposed", Gemm(WHOLE, a="km"), None),
     Case("s8 -> s32", Gemm(WHOLE, types=("i8", "i32")), None),
     Case("f16 -> f32, dynamic sizes", Gemm(WHOLE, dynamic=True), None),
     *(

@@ -140,7 +140,7 @@ class CoopcKhrPass(Pipeline):
             *from_linalg(
                 precision=self.precision,
                 pad_rows=self.staged,
-                parts=self.staged and self.tuning is None,
+                by_costs=self.staged and self.tuning is None,
                 operands={"inner_batch": True} if self.staged else None,
             ),
             of_linalg("convert-convolution-to-coopmatrix", precision=self.precision),
@@ -595,7 +595,7 @@ def from_linalg(
     device: str | None = None,
     precision: PrecisionName = "ieee",
     pad_rows: bool = False,
-    parts: bool = False,
+    by_costs: bool = False,
     operands: Mapping[str, bool] | None = None,
     scores: int = 0,
 ) -> tuple[ModulePass, ...]:
@@ -606,7 +606,8 @@ def from_linalg(
         device: whose matrices attention is done by; the target's without it.
         precision: as what they multiply f32.
         pad_rows: whether operands of products get aligned rows, for the target.
-        parts: whether products are computed in parts along K, where it is faster.
+        by_costs: whether B of products is transposed, and products computed in
+            parts along K, where the costs of tiles say that it is faster.
         operands: options of `transpose-operands`.
         scores: the most attention scores that are stored in memory.
     """
@@ -620,8 +621,9 @@ def from_linalg(
     behind = (
         "collapse-linalg",
         "fuse-linalg",
+        *(("transpose-product-b",) if by_costs else ()),
         *(("pad-product-rows",) if pad_rows else ()),
-        *(("split-product-k",) if parts else ()),
+        *(("split-product-k",) if by_costs else ()),
     )
     options: dict[str, Any] = {}
     if not sequence:

@@ -55,6 +55,7 @@ PASS_FOLDERS: dict[str, str] = {
     "collapse-linalg": "linalg",
     "fuse-linalg": "linalg",
     "transpose-operands": "linalg",
+    "transpose-product-b": "linalg",
     "pad-product-rows": "linalg",
     "split-product-k": "linalg",
     "split-reductions": "linalg",

@@ -263,9 +263,13 @@ NVIDIA = Device(
     # M = 16.  Larger tiles take 37 bytes of A
     # and B in a nanosecond, with one step ahead or two, one stage or two, 4 subgroups,
     # 8 or 16: stores, loads of matrices and products of a step follow each other, where
-    # no other work-group shares the multiprocessor.  So 128 x 4096 x 4096 takes 29 us;
-    # 27 in four parts along K, 5 of which are the second kernel, and 7 the memory of
-    # the parts; cuBLAS takes 14.
+    # no other work-group shares the multiprocessor.  So 128 x 4096 x 4096 takes 28 us;
+    # 25 in four parts along K, 3 of which are the second kernel, and 7 the memory of
+    # the parts; cuBLAS takes 14.  With 16 rows, neither three or four steps ahead, nor
+    # half as many columns, nor other steps are faster: 13.9 us, and 14.2 to 25.
+    #
+    # With B along K, tiles without slices take 8% more, which bounds 4096^3 to 444 us;
+    # with A along M they do not (396 us, and 382 us with both as rows, in slices).
     gemm_tiles=(
         GemmTiles((128, 256), (64, 64), 64, 1, band=8, sliced=True, cost=(23, 21.7)),
         GemmTiles((128, 256), (64, 64), 32, 1, band=8, cost=(29, 24.8)),

@@ -608,12 +608,11 @@ def is_of_vector(problem: Problem, device: Device | None) -> bool:
 MOST_PARTS = 16
 LEAST_PART = 256
 """Elements along K of a part, at least."""
-SUM_NANOSECONDS = 5200.0
+SUM_NANOSECONDS = 3200.0
 """What sums of parts take besides their memory, on an H200: a kernel behind another."""
 PART_BYTES = 2540.0
 """Bytes of parts that are written and read there in a nanosecond: 2, 4 and 8 parts of
-128 x 4096 x 4096 took what these numbers say within 2%, in tiles of two kinds, and
-within 6% in those of a third."""
+128 x 4096 x 4096 took what these numbers say within 6%, in tiles of three kinds."""
 READ_BYTES = 2400.0
 """Bytes of A and B that are read there, at most; a copy moves 2785."""
 GAIN = 0.95
@@ -654,6 +653,41 @@ def parts_along_k(problem: Problem, device: Device) -> int:
     whole = k // piece if k % piece == 0 else k  # parts begin where pieces may
     known = (parts for parts in range(1, most + 1) if whole % parts == 0)
     return min(known, key=time, default=1)
+
+
+COPY_NANOSECONDS = 3000.0
+"""What a transpose takes there besides its memory: a kernel before another."""
+COPY_BYTES = 3300.0
+"""Bytes that a transpose reads and writes there in a nanosecond: 4096 x 4096 of f16
+took 23.3 us, 8192 x 8192 of them 84.1 us."""
+ALONG_K = 1.08
+"""How much longer tiles take with B along K, of 16 bits: 2048, 4096 and 8192 x 4096 x
+4096 took what this says within 1%.  With A along M they do not: 396 us for 406."""
+
+
+def transposes_b(problem: Problem, device: Device) -> bool:
+    """Return whether a product is faster with B, which is along K, transposed before.
+
+    >>> from coopc.device import NVIDIA
+    >>> f16 = GemmOperand("memref<4096x4096xf16>", "f16", (4096, 4096), (4096, 1))
+    >>> b = replace(f16, strides=(1, 4096), transposed=True)
+    >>> transposes_b(Problem(f16, b, replace(f16, element="f32")), NVIDIA)
+    True
+    """
+    b, count = problem.b, problem.c.matrices
+    (k, n), piece = b.shape, WIDTHS[0] // 2
+    if None in problem.c.shape or k is None or not n or count is None:
+        return False
+    if not b.transposed or b.element_bytes != 2 or n % piece:
+        return False  # bytes are faster along K; and rows of the copy are aligned
+
+    def time(b: GemmOperand) -> float:
+        suited, _ = _suited(replace(problem, b=b), device)
+        return min(suited.values(), default=inf) * k
+
+    copy = COPY_NANOSECONDS + 4 * count * k * n / COPY_BYTES
+    plain = replace(b, strides=(n, 1), transposed=False)
+    return time(plain) + copy < GAIN * ALONG_K * time(b)
 
 
 def plan_whole_gemm(problem: Problem, device: Device) -> GemmPlan | None:

@@ -44,7 +44,7 @@ from coopc.passes.linalg.generalize_linalg import generalize_function
 from coopc.passes.linalg.lift_memrefs_to_tensors import Lifter
 from coopc.passes.linalg.match import body_signs, loop_roles, order, row_alignment
 from coopc.passes.linalg.whole_functions import insert, is_one_product, replace
-from coopc.plan.gemm import WIDTHS
+from coopc.plan.gemm import WIDTHS, GemmOperand, Problem
 
 LEAST_WORK = 1 << 26
 """Products of elements, at least: 512 x 513 x 515 took 18.6 us on an H100, with the
@@ -98,6 +98,30 @@ def loops_of(op: linalg.GenericOp, device: Device) -> ProductLoops | None:
     batch, row, along_k = roles
     (col,) = {*sizes} - {batch, row, along_k}
     return ProductLoops(batch, row, col, along_k, sizes, (of_a, of_b, of_c), (a, b, c))
+
+
+def problem_of(op: linalg.GenericOp, its: ProductLoops) -> Problem:
+    """Return what a product of whole tensors multiplies, as plans describe it."""
+    row, col, along_k = its.row, its.col, its.along_k
+
+    def operand(at: int, *dims: int) -> GemmOperand:
+        of, sizes = its.of[at], its.sizes
+        apart, batched = sizes[of[-1]], its.batch in of
+        transposed = of.index(dims[0]) > of.index(dims[1])
+        return GemmOperand(
+            type=str(tensor_type(op.operands[at])),
+            element=its.elements[at],
+            shape=(sizes[dims[0]], sizes[dims[1]]),
+            strides=(1, apart) if transposed else (apart, 1),
+            transposed=transposed,
+            batched=batched,
+            batch_dimension=of.index(its.batch) if its.batch in of else 0,
+            matrices=1 if its.batch is None else sizes[its.batch],
+        )
+
+    return Problem(
+        operand(0, row, along_k), operand(1, along_k, col), operand(2, row, col)
+    )
 
 
 def padding_of(op: linalg.GenericOp, device: Device) -> PaddedShapes | None:

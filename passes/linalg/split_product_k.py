@@ -35,8 +35,13 @@ from coopc.ir.device_option import device_of
 from coopc.passes.linalg.collapse_linalg import cut, is_whole
 from coopc.passes.linalg.fuse_linalg import filled, generic, remade
 from coopc.passes.linalg.match import map_of
-from coopc.passes.linalg.pad_product_rows import ProductLoops, change_products, loops_of
-from coopc.plan.gemm import GemmOperand, Problem, parts_along_k
+from coopc.passes.linalg.pad_product_rows import (
+    ProductLoops,
+    change_products,
+    loops_of,
+    problem_of,
+)
+from coopc.plan.gemm import parts_along_k
 
 Parts: TypeAlias = tuple[ProductLoops, int]
 """The loops of a product, and how many parts it has."""
@@ -46,22 +51,7 @@ def parts_of(op: linalg.GenericOp, its: ProductLoops, device: Device) -> int:
     """Return in how many parts along K a product is to be computed; 1 to let it be."""
     if its.batch is not None or not all(map(is_whole, op.inputs)):
         return 1
-    row, col, along_k = its.row, its.col, its.along_k
-
-    def operand(at: int, first: int, second: int) -> GemmOperand:
-        sizes, transposed = its.sizes, its.of[at] == [second, first]
-        apart = sizes[its.of[at][1]]
-        strides = (1, apart) if transposed else (apart, 1)
-        shape = sizes[first], sizes[second]
-        type = str(tensor_type(op.operands[at]))
-        return GemmOperand(
-            type, its.elements[at], shape, strides, transposed=transposed
-        )
-
-    problem = Problem(
-        operand(0, row, along_k), operand(1, along_k, col), operand(2, row, col)
-    )
-    return parts_along_k(problem, device)
+    return parts_along_k(problem_of(op, its), device)
 
 
 def split(op: linalg.GenericOp, its: ProductLoops, parts: int) -> None:

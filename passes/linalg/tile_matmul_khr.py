@@ -392,8 +392,20 @@ class StagedKernel:
         write = partial(self._store_checked, total, at, AXES)
         if self._adds_elements:
             write = partial(self._add_elements, total, at)
-        checked = self._region(write)
+        checked = str(self._region(write))
+        epilogue = self.its.problem.epilogue
+        if epilogue is not None and epilogue.in_place:
+            # What is beyond C reads its last row and column: those of the same part.
+            checked = f"\n  scf.if {self._begins_inside(at)} {{{checked}\n  }}"
         self.lines.do(f"scf.if {inside} {{{within}\n  }} else {{{checked}\n  }}")
+
+    def _begins_inside(self, at: tuple[str, str]) -> str | bool:
+        """Write whether a part of C has elements inside of it."""
+        found: list[str | bool] = []
+        for axis, start in zip(AXES, at, strict=True):
+            place = f"{start}, {self._size(self.its.c, axis)}"
+            found.append(self.lines.let("in", f"arith.cmpi slt, {place} : index"))
+        return self._all(found, self.lines)
 
     @property
     def _adds_elements(self) -> bool:

@@ -136,6 +136,14 @@ def test_pipelines(pipeline: str, kind: str, out: str, size: str) -> None:
     check(its, arrays[2], *reference(its))
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("device", ["lavapipe", "nvidia"])
+def test_subgroups_read_only_what_they_store(device: str, size: str) -> None:
+    """Those beyond C too, where the epilogue reads what C was."""
+    its = fused("alpha_beta", "f16", size)
+    launched(its, on="sim", pipeline=f"coopc-khr{{device={device} staged=true}}")
+
+
 @pytest.mark.parametrize("size", ["dynamic", "batched"])
 @pytest.mark.parametrize(("kind", "out"), FEW)
 @pytest.mark.parametrize("staged", [False, True])
