@@ -3,7 +3,8 @@
 On the first GPU of the system's Vulkan loader; nothing is measured without one.
 Functions of linalg go through `coopc-khr{device=nvidia staged=true}`; times are by
 timestamps of the GPU, warm, and C is compared with a product in f64, and with that of a
-second run.  Each kernel has a row of what the driver tells of it.  cuBLAS is what
+second run.  Each kernel has rows of what the driver tells of it, and of its machine
+code where that can be read (`bench.machine_code`).  cuBLAS is what
 PyTorch calls, if that is installed.  The bounds are twice what the best published
 sample of the extension reaches on an H200 (185 and 184 TF/s), and 1.3 times for s8
 (459): that is with B transposed, the layout that cuBLAS has for bytes.  Other shapes
@@ -27,6 +28,7 @@ import numpy.typing as npt
 
 import coopc
 from bench.harness import Row, cuda_milliseconds, pytorch
+from bench.machine_code import in_loop, resident
 from coopc.generate.gemms import Gemm
 from coopc.interface import Argument, Buffer
 from coopc.interface_call import dtype_of, pack, row_major, strided_zeros
@@ -42,6 +44,8 @@ SIZE = 4096
 PIPELINE = "coopc-khr{device=nvidia staged=true}"
 WARM, MEASURED = 1500, 101
 """Runs before those that are measured, until the clocks are up, and runs measured."""
+NO_NUMBER = 2**32
+"""A driver gives 2**36 bytes of local memory for every shader."""
 FLOAT_ERROR = 1e-5
 """Of f32 sums of 4096 products, relative, in the Frobenius norm."""
 
@@ -126,9 +130,20 @@ def told(session: Session, case: Case) -> Iterator[Row]:
         call = pack(kernel, [zeros(x, SIZE) for x in kernel.arguments])
         shader = shader_of(session, artifact.bytes, call, range(len(call.buffers)))
         found = session.statistics(shader, [x.nbytes for x in call.buffers])
-        numbers = ", ".join(f"{x.lower()} {n:.0f}" for x, n in found.numbers.items())
-        name = f"  {kernel.name}, compiled by the driver: {numbers or 'nothing told'}"
+        numbers = {x.lower(): n for x, n in found.numbers.items() if n < NO_NUMBER}
+        each = ", ".join(f"{x} {n:.0f}" for x, n in numbers.items())
+        name = f"  {kernel.name}, compiled by the driver: {each or 'nothing told'}"
         yield Row(name, found.milliseconds, "ms")
+        if "register count" in numbers:
+            items = prod(kernel.work_group_size)
+            shared = numbers.get("shared memory size", 0)
+            count = resident(numbers["register count"], shared, items)
+            yield Row(f"  {kernel.name}, work-groups a multiprocessor", count, "")
+        if (loop := in_loop(found.cache)) is not None:
+            most = sorted(loop.items(), key=lambda x: -x[1])
+            each = ", ".join(f"{n} {x}" for x, n in most)
+            name = f"  {kernel.name}, instructions of its loop: {each}"
+            yield Row(name, sum(loop.values()), "")
 
 
 def zeros(argument: Argument, unknown: int = 1) -> Array:

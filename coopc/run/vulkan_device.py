@@ -452,6 +452,8 @@ class ShaderStatistics:
     numbers: Mapping[str, float]
     """Registers, bytes of spills and the like, by the names that the driver gives them;
     none without VK_KHR_pipeline_executable_properties."""
+    cache: bytes
+    """What the pipeline cache has of it, in the driver's own form."""
 
 
 class Dispatch:
@@ -473,6 +475,8 @@ class Dispatch:
         self.shader = shader
         self.told = told and "pipelineExecutableInfo" in device.info.features
         """Whether the driver is asked to keep statistics."""
+        info = vk.PipelineCacheCreateInfo()
+        self._cache = self._create("PipelineCache", info) if told else vk.HANDLE(0)
         self._handles = [handle for handle, *_ in buffers]
         for number, parts in shader.pointers.items():
             starts = (vk.U64 * len(parts))(*(self._address(x) for x in parts))
@@ -507,7 +511,11 @@ class Dispatch:
                     name.format("Statistics"), kind, of, info
                 )
                 found |= {x.name.decode(): statistic(x.format, x.value) for x in rows}
-        return ShaderStatistics(self._milliseconds, found)
+        size, name = ctypes.c_size_t(), "vkGetPipelineCacheData"
+        device.call(name, self._cache, ctypes.byref(size), None)
+        cache = ctypes.create_string_buffer(size.value)
+        device.call(name, self._cache, ctypes.byref(size), cache)
+        return ShaderStatistics(self._milliseconds, found, cache.raw[: size.value])
 
     def see(self, commands: ctypes.c_void_p, last: bool = False) -> None:
         """Let the next dispatch of a command buffer see what was written before.
@@ -587,7 +595,7 @@ class Dispatch:
             flags=CAPTURE_STATISTICS if self.told else 0, stage=stage, layout=layout
         )
         start = time.perf_counter()
-        pipeline = device.make("vkCreateComputePipelines", vk.U64(0), 1, info, None)
+        pipeline = device.make("vkCreateComputePipelines", self._cache, 1, info, None)
         self._milliseconds = (time.perf_counter() - start) * 1e3
         self.stack.callback(device.call, "vkDestroyPipeline", pipeline, None)
         return pipeline

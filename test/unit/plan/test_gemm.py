@@ -79,7 +79,7 @@ def staged_plans(draw: st.DrawFn) -> GemmPlan:
     found = plan_staged_gemm(problem((64, 64, 64), elements, transposed), device, tiles)
     assume(isinstance(found, GemmPlan))
     assert isinstance(found, GemmPlan)
-    return found
+    return replace(found, late=sliced and draw(st.booleans()))
 
 
 @st.composite
@@ -316,13 +316,16 @@ def without(schedule: Actions, kind: type, number: int) -> Actions:
     return (*schedule[: at[number]], *schedule[at[number] + 1 :])
 
 
-@pytest.mark.parametrize("sliced", [False, True])
+@pytest.mark.parametrize(
+    ("sliced", "late"), [(False, False), (True, False), (True, True)]
+)
 @pytest.mark.parametrize("kind", [Barrier, Turn, Store, Fetch, Read, Multiply])
-def test_the_laws_find_what_is_missing(kind: type, sliced: bool) -> None:
+def test_the_laws_find_what_is_missing(kind: type, sliced: bool, late: bool) -> None:
     """Without any one of its actions, a schedule breaks a law."""
     tiles = GemmTiles((32, 128), (16, 64), 32, stages=1, sliced=sliced)
     plan = plan_staged_gemm(problem((64, 64, 64), BYTES), TURNING, tiles)
     assert isinstance(plan, GemmPlan)
+    plan = replace(plan, late=late)
     begin, step = pipelined_schedule(plan)
     count = sum(isinstance(action, kind) for action in step)
     assert count
