@@ -235,16 +235,15 @@ NVIDIA = Device(
     # cache, 551 without loads, stores and barriers; it draws its limit of power there,
     # at 1.7 of 1.98 GHz.  Fewer addresses, clamps and moves are within 3% of that.
     #
-    # By its machine code, K = 64 is 297 instructions of a subgroup: 128 HMMA, 32 LDSM, 12
-    # STS and 12 LDG of 16 bytes a lane, 37 moves, 4 barriers.  Of the 2,570 cycles that
-    # they take, 8 subgroups need 1,590 for HMMA at 612 TF/s, and 2,176 for what goes
-    # through the first cache and work-group memory: 128 bytes a cycle of LDSM and STS,
-    # 64 of LDG.  All LDG have one scoreboard, so to wait for one is to wait for all:
-    # loads that are issued product by product take 548 us for 377, and late stores 386
-    # us, but for sizes that are not known 409 us for 422.  Without slices, loads come
-    # early in an iteration and are moved to other registers at its end: to wait for
-    # them in its midst takes 516 us for 389 (A along M).  By addresses (physical storage
-    # buffers), loads are of one element, and take 789 us.
+    # By its machine code, K = 64 is 297 instructions of a subgroup: 128 HMMA, 32 LDSM,
+    # 12 STS and 12 LDG of 16 bytes a lane, 37 moves, 4 barriers.  Of the 2,570 cycles
+    # that they take, 8 subgroups need 1,590 for HMMA at 612 TF/s, and 2,176 for what
+    # goes through the first cache and work-group memory: 128 bytes a cycle of LDSM and
+    # STS, 64 of LDG.  All LDG have one scoreboard, so to wait for one is to wait for
+    # all: loads that are issued product by product take 548 us for 377, and late stores
+    # 386 us, but for sizes that are not known 409 us for 422.  Without slices, loads
+    # come early in an iteration and are moved to other registers at its end: to wait
+    # for them in its midst takes 516 us for 389 (A along M).
     #
     # Bytes with K across rows, 4096^3 on an H100, in TOP/s: 320 as they are; turned by
     # masks and shifts 480, in whole lines 505, before the products of a step 509, with

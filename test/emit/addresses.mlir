@@ -38,3 +38,22 @@ func.func @k(%a: memref<?x16xf16>, %b: memref<16x16xf16>) attributes {simt.kerne
   memref.store %e, %b[%0, %0] : memref<16x16xf16>
   func.return
 }
+
+// Vectors that are aligned are loaded as words, and stored in parts, through pointers that
+// are cast; others one element at a time.
+
+// CHECK:     %[[W:.*]] = OpBitcast %ptr_PhysicalStorageBuffer_v4uint %
+// CHECK:     OpLoad %v4uint %[[W]] Aligned 16
+// CHECK:     OpLoad %half %{{.*}} Aligned 2
+// CHECK:     %[[V:.*]] = OpBitcast %ptr_PhysicalStorageBuffer_v4half %
+// CHECK:     OpStore %[[V]] %{{.*}} Aligned 8
+// CHECK:     %[[V:.*]] = OpBitcast %ptr_PhysicalStorageBuffer_v4half %
+// CHECK:     OpStore %[[V]] %{{.*}} Aligned 8
+// CHECK-NOT: OpStore
+func.func @vectors(%a: memref<?xf16>, %b: memref<?xf16>, %i: index) attributes {simt.kernel} {
+  %x = vector.load %a[%i] {alignment = 16 : i64} : memref<?xf16>, vector<8xf16>
+  %y = vector.load %a[%i] : memref<?xf16>, vector<8xf16>
+  %s = arith.addf %x, %y : vector<8xf16>
+  vector.store %s, %b[%i] {alignment = 16 : i64} : memref<?xf16>, vector<8xf16>
+  func.return
+}

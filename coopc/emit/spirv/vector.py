@@ -20,7 +20,7 @@ from coopc.emit.memref import alignment_of, hints_of, masked_load, masked_store
 from coopc.emit.spirv.arith import same_bits
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.types import VECTOR_WIDTHS
-from coopc.emit.spirv.view import Num, View
+from coopc.emit.spirv.view import PHYSICAL, Num, View
 from coopc.emit.view import repeats_of
 from coopc.emit.walker import NoForm, count_of, element_of
 from coopc.plan.atomic_form import WORD
@@ -249,7 +249,7 @@ def store(e: Emission, op: vector.StoreOp) -> None:
     hints = hints_of(op)
     e.writes(view)
     for part, width in zip(e.parts(op.vector), e.types.widths(type), strict=True):
-        if is_whole(e, view, width):
+        if is_whole(e, view, width) or is_physical(e, op, view, width):
             place, access = _vector_access(e, view, at, part.type, op)
             e.do("OpStore", place, part, *access)
         else:
@@ -267,6 +267,15 @@ def is_whole(e: Emission, view: View, width: int) -> bool:
     return not e.facts.vulkan and width not in (1, 3) and view.element != i1
 
 
+def is_physical(e: Emission, op: vector.StoreOp, view: View, width: int) -> bool:
+    """Whether a part of a vector is stored through a cast pointer, aligned for that."""
+    aligned = op.attributes.get(simt.ALIGNMENT)
+    if view.storage != PHYSICAL or width not in (2, 4) or view.element == i1:
+        return False
+    size = width * e.types.bytes_of(view.element)
+    return isinstance(aligned, IntegerAttr) and aligned.value.data % size == 0
+
+
 def _vector_access(
     e: Emission, view: View, at: Num, to: Id, op: vector.LoadOp | vector.StoreOp
 ) -> tuple[Id, list[str | int | Id]]:
@@ -277,6 +286,8 @@ def _vector_access(
     type = op.result.type if isinstance(op, vector.LoadOp) else op.vector.type
     if len(e.types.parts(type)) == 1:
         size = alignment_of(op, size)
+    elif view.storage == PHYSICAL:
+        size *= e.types.widths(type)[0]
     return place, e.memory_operands(view, hints_of(op), alignment_bytes=size)
 
 
@@ -285,7 +296,8 @@ def words_of(e: Emission, op: vector.LoadOp, view: View) -> int | None:
     type = op.result.type
     element = element_of(type)
     aligned = op.attributes.get(simt.ALIGNMENT)
-    if view.base not in e.whole.bindings or not isinstance(aligned, IntegerAttr):
+    has_words = view.base in e.whole.bindings or view.storage == PHYSICAL
+    if not has_words or not isinstance(aligned, IntegerAttr):
         return None
     if element == i1 or (bits := e.types.bits(element)) > WORD:
         return None
@@ -302,10 +314,14 @@ def _load_words(
     """Load some words; `at` is where they begin, in elements."""
     words = e.types.vector(e.types.u32, count)
     pointer = e.types.pointer(view.storage, words)
-    base = e.whole.buffer_as_words(view.base, count)
-    indices = e.index.value(0), _place(e, at, count_of(type))
-    address = e.emit("OpAccessChain", base, *indices, type=pointer)
-    access = e.memory_operands(view, hints)
+    if view.storage == PHYSICAL:
+        address = e.emit("OpBitcast", e.pointer(view, at), type=pointer)
+        access = e.memory_operands(view, hints, alignment_bytes=count * WORD // 8)
+    else:
+        base = e.whole.buffer_as_words(view.base, count)
+        indices = e.index.value(0), _place(e, at, count_of(type))
+        address = e.emit("OpAccessChain", base, *indices, type=pointer)
+        access = e.memory_operands(view, hints)
     loaded = e.emit("OpLoad", address, *access, type=words)
     found: list[Id] = []
     start, bits = 0, e.types.bits(element_of(type))

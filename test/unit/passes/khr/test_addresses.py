@@ -7,6 +7,7 @@ import pytest
 
 import coopc
 from coopc.diagnostic import CompileError
+from coopc.generate.gemms import Gemm
 from coopc.interface import Interface, What
 from coopc.interface_call import pack
 from coopc.run.execute import on_vulkan
@@ -59,6 +60,29 @@ def test_matmul(lavapipe: Session) -> None:
     call = pack(artifact.interface[0], [a, b, c])
     found = on_vulkan(artifact.bytes, call, lavapipe).arrays[2]
     expected = a.astype(np.float32) @ b.astype(np.float32) + c
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    "gemm",
+    [
+        Gemm((64, 48, 80)),
+        Gemm((33, 35, 37)),
+        Gemm((64, 64, 64), types=("i8", "i32")),
+        Gemm((64, 64, 64), dynamic=True),
+        Gemm((1, 256, 512)),
+        Gemm((64, 1, 128)),
+    ],
+    ids=str,
+)
+def test_vectors_of_staged_tiles(lavapipe: Session, gemm: Gemm) -> None:
+    """Aligned vectors are accessed whole, through pointers that are cast."""
+    pipeline = "coopc-khr{device=lavapipe staged=true}"
+    artifact = coopc.compile(gemm.text, pipeline, TARGET)
+    arrays = gemm.arrays()
+    expected = gemm.expected(*arrays)
+    call = pack(artifact.interface[0], arrays)
+    found = on_vulkan(artifact.bytes, call, lavapipe).arrays[2]
     np.testing.assert_array_equal(found, expected)
 
 
