@@ -19,8 +19,10 @@ import ctypes
 import functools
 import mmap
 import os
+import resource
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,6 +40,10 @@ from coopc.run.worker import TIMEOUT_SECONDS, RunFailed, Worker, give_up, serve,
 
 OUT_OF_BOUNDS = "coopc.out_of_bounds"
 """What `coopc.run.bounds_checks` calls."""
+
+STACK_BYTES = 256 << 20
+"""Of each thread, as far as the system allows it: there a kernel has its private memory.
+A long row of Triton is several MiB; pages that nothing touches take no room."""
 
 
 class Session(Worker):
@@ -300,4 +306,11 @@ def _run(
 
 
 def main() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    if soft != resource.RLIM_INFINITY:
+        wanted = max(soft, STACK_BYTES)
+        if hard != resource.RLIM_INFINITY:
+            wanted = min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_STACK, (wanted, hard))
+    threading.stack_size(STACK_BYTES)
     serve({"open": lambda: None, "run": _run})

@@ -43,6 +43,16 @@ define void @fill(ptr %a, ptr %shared, i64 %n, {GRID}) {{
   ret void
 }}
 
+define void @deep(ptr %a, {GRID}) {{
+  %memory = alloca [25165824 x i32]
+  %end = getelementptr i32, ptr %memory, i64 %x
+  store volatile i32 11, ptr %end
+  %v = load volatile i32, ptr %end
+  %to = getelementptr i32, ptr %a, i64 %first
+  store i32 %v, ptr %to
+  ret void
+}}
+
 define void @forever(ptr %a, {GRID}) {{
   br label %loop
 loop:
@@ -119,6 +129,13 @@ def test_what_a_kernel_may_not_do(
         run(session, name, A, at, groups=threads, threads=threads)
     assert "\n" not in str(error.value)
     np.testing.assert_array_equal(run(session, "store", A, np.int64(4))[4], 7)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_private_memory_of_96_mebibytes(session: Session, threads: int):
+    """Deep in a thread's stack: far more than the 8 MiB that systems give."""
+    found = run(session, "deep", A, groups=4, threads=threads)
+    assert 11 in found
 
 
 def test_endless_loop(session: Session):
