@@ -33,7 +33,8 @@ from coopc.passes.generic.check_dominance import CheckDominancePass, check_domin
 from coopc.source import Source
 from coopc.xdsl_gaps import (
     blame,
-    check_update,
+    check_combining,
+    check_rank,
     check_yields,
     counting_operations,
     finding_symbols_once,
@@ -390,7 +391,8 @@ def _verify_operation(op: Operation) -> None:
                     block.verify()
         op.verify(verify_nested_ops=False)
         check_yields(op)
-        check_update(op)
+        check_combining(op)
+        check_rank(op)
         if any(name.startswith(DIALECTS) for name in op.attributes):
             # Of these dialects; what has none need not import them.
             from coopc.dialects.discardable_attributes import verify_attributes

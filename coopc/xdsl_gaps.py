@@ -54,7 +54,8 @@
 | eager formats | formats of operations are parsed on import | `DeferredFormat` |
 | error dumps | `emit_error` prints the module and drops the operation | `blaming` |
 | unchecked yields | `scf.if` may yield what are not its results | `check_yields` |
-| unchecked updates | `memref.atomic_rmw addf` takes integers | `check_update` |
+| unchecked kinds | `memref.atomic_rmw addf` takes integers | `check_combining` |
+| unchecked ranks | vectors of more dimensions than memory has | `check_rank` |
 | slow symbols | each call walks over all functions | `finding_symbols_once` |
 | slow walks | each operation passes through a generator per level | `xdsl_speed` |
 | slow traits | each question looks at all traits | the same |
@@ -80,7 +81,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock, get_ident
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -92,6 +93,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     UnknownLoc,
+    VectorType,
 )
 from xdsl.ir import Block, IRNode, Operation, core
 from xdsl.irdl import OpDef
@@ -113,6 +115,9 @@ from xdsl.utils.mlir_lexer import (
 
 from coopc.rounding import FORMATS
 from coopc.xdsl_speed import mend
+
+if TYPE_CHECKING:
+    from xdsl.dialects.vector import CombiningKindAttr
 
 
 @dataclass
@@ -411,28 +416,51 @@ UPDATES = (
 """The kinds of `memref.atomic_rmw`, by number: those of floats end in f."""
 
 
-def check_update(op: Operation) -> None:
-    """Check that `memref.atomic_rmw` is of a kind for its elements, and at a place.
+def check_combining(op: Operation) -> None:
+    """Check that an update or a reduction is of a kind for its elements.
 
     Raises:
-        VerifyException: it is not.
+        VerifyException: it is not, or an update has no place.
     """
-    if op.name != "memref.atomic_rmw":
+    if op.name == "vector.reduction":
+        found = cast("CombiningKindAttr", op.properties["kind"]).data
+        kind, kinds = str(found), dict.fromkeys(map(str, type(found)))
+    elif op.name == "memref.atomic_rmw":
+        number = cast("IntegerAttr", op.properties["kind"]).value.data
+        kinds = dict.fromkeys(UPDATES)
+        kind = UPDATES[number] if 0 <= number < len(UPDATES) else str(number)
+        rank = cast("MemRefType", op.operands[1].type).get_num_dims()
+        if (given := len(op.operands) - 2) != rank:
+            wanted = f"expected {rank} indices, one a dimension"
+            raise VerifyException(f"{wanted}, got {given}")
+    else:
         return
-    type = op.results[0].type
-    wanted = {
-        number: name
-        for number, name in enumerate(UPDATES)
-        if name == "assign" or name.endswith("f") == isinstance(type, AnyFloat)
-    }
-    kind = cast("IntegerAttr", op.properties["kind"]).value.data
+    element = op.results[0].type
+    is_of_floats = isinstance(element, AnyFloat)
+    any_number = ("assign",) if "assign" in kinds else ("add", "mul")
+    wanted = [x for x in kinds if x in any_number or x.endswith("f") == is_of_floats]
     if kind not in wanted:
-        found = UPDATES[kind] if 0 <= kind < len(UPDATES) else str(kind)
-        names = ", ".join(wanted.values())
-        raise VerifyException(f"expected kind {names} for {type}, got {found}")
-    rank = cast("MemRefType", op.operands[1].type).get_num_dims()
-    if (given := len(op.operands) - 2) != rank:
-        raise VerifyException(f"expected {rank} indices, one a dimension, got {given}")
+        names = ", ".join(wanted)
+        raise VerifyException(f"expected kind {names} for {element}, got {kind}")
+
+
+ACCESSES = ("vector.load", "vector.store", "vector.maskedload", "vector.maskedstore")
+
+
+def check_rank(op: Operation) -> None:
+    """Check that memory has at least as many dimensions as a vector that is accessed.
+
+    Raises:
+        VerifyException: it has not.
+    """
+    if op.name not in ACCESSES:
+        return
+    types = [x.type for x in (*op.results, *reversed(op.operands))]
+    memory = cast("MemRefType", next(x for x in types if x.name == "memref"))
+    vector = cast("VectorType", next(x for x in types if x.name == "vector"))
+    if memory.get_num_dims() < vector.get_num_dims():
+        wanted = f"expected memory with the dimensions of {vector}"
+        raise VerifyException(f"{wanted}, got {memory}")
 
 
 @contextmanager

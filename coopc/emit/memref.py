@@ -27,14 +27,13 @@ from coopc.dialects.coopmatrix import Ordering, Scope
 from coopc.dialects.narrow import is_vector, kept_dimensions
 from coopc.emit.emission import AnyEmission, Ordered
 from coopc.emit.view import Form, View, allocated, memref_type, mixed, space_of
-from coopc.emit.walker import Handlers, NoForm, check_combining, element_of
+from coopc.emit.walker import Handlers, NoForm, element_of
 from coopc.passes.generic.expansion import Code
 from coopc.plan.atomic_form import (
     ATOMIC_UPDATES,
     WORD,
     Access,
     AtomicForm,
-    AtomicUpdate,
     atomic_form,
 )
 
@@ -253,18 +252,6 @@ def _text(op: Operation, name: str, otherwise: str) -> str:
     return found.data if isinstance(found, StringAttr) else otherwise
 
 
-def _update_of(number: int, element: Attribute) -> AtomicUpdate:
-    """What a kind of update is.
-
-    Raises:
-        NoForm: there is no such kind, or it is not one of the elements.
-    """
-    if (found := ATOMIC_UPDATES.get(number)) is None:
-        raise NoForm(f"expected a kind of atomic update, got {number}")
-    check_combining(found.name, element)
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class AtomicElement:
     """An element that is accessed atomically."""
@@ -332,7 +319,7 @@ def atomic_rmw(e: AnyEmission, op: memref.AtomicRMWOp) -> None:
     """The instruction of the kind, or a loop."""
     from coopc.passes.generic.expand_vector import combined
 
-    update = _update_of(op.kind.value.data, e.view(op.memref).element)
+    update = ATOMIC_UPDATES[op.kind.value.data]
     element = AtomicElement.of(e, op, update.access)
     e.writes(element.view)
     if element.form == "native" and not e.is_private(element.view):

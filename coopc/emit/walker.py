@@ -490,16 +490,3 @@ def constant_bits(type: Attribute, value: float, bits: int) -> int:
     if not -(1 << (bits - 1)) <= number < 1 << bits:
         raise NoForm(f"expected a constant of at most {bits} bits, got {value}")
     return number
-
-
-def check_combining(kind: str, element: Attribute) -> None:
-    """Check that elements can be combined into one.
-
-    Raises:
-        NoForm: it is of integers, and they are floats, or the other way round.
-    """
-    is_whole = isinstance(element, IndexType | IntegerType)
-    if kind in ("add", "mul", "assign") or kind.endswith("f") != is_whole:
-        return
-    wanted = "floats" if is_whole else "integers"
-    raise NoForm(f"expected {wanted} for {kind}, got {element}")

@@ -42,8 +42,9 @@ OUT_OF_BOUNDS = "coopc.out_of_bounds"
 """What `coopc.run.bounds_checks` calls."""
 
 STACK_BYTES = 256 << 20
-"""Of each thread, as far as the system allows it: there a kernel has its private memory.
-A long row of Triton is several MiB; pages that nothing touches take no room."""
+"""Of each thread, as far as the system allows it: there a kernel has its private
+memory.  A long row of Triton is several MiB; pages that it does not touch are not
+allocated."""
 
 
 class Session(Worker):

@@ -26,7 +26,7 @@ from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects.narrow import vector_type
-from coopc.emit.walker import check_combining, count_of
+from coopc.emit.walker import count_of
 from coopc.passes.generic.expansion import Code, ExpandPass, Expansions, Target
 
 table = Expansions()
@@ -55,9 +55,6 @@ def combined(
         a: the first one.
         b: the second one.
         fastmath: what may be relaxed, of floats.
-
-    Raises:
-        NoForm: the kind is of integers, and they are floats, or the other way round.
     """
     if kind == "assign":
         return b
@@ -67,12 +64,7 @@ def combined(
 def combiner(
     kind: str, element: Attribute, fastmath: arith.FastMathFlagsAttr = STRICT
 ) -> Callable[..., Operation]:
-    """Return what makes one number of two.
-
-    Raises:
-        NoForm: the kind is of integers, and they are floats, or the other way round.
-    """
-    check_combining(kind, element)
+    """Return what makes one number of two."""
     if kind not in COMBINED:
         kind += "i" if is_whole(element) else "f"
     made = COMBINED[kind]

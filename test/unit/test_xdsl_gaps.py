@@ -512,6 +512,52 @@ def test_unchecked_updates(type: str) -> None:
         verify(update(type, 2, ""))
 
 
+@pytest.mark.parametrize("type", ["i32", "f16"])
+def test_unchecked_reductions(type: str) -> None:
+    """Kinds are of floats or of integers."""
+    of_floats = type.startswith("f")
+    for kind in map(str, vector.CombiningKindFlag):
+        text = f"""func.func @f(%v: vector<4x{type}>) {{
+          %r = "vector.reduction"(%v) <{{kind = #vector.kind<{kind}>,
+            fastmath = #arith.fastmath<none>}}> : (vector<4x{type}>) -> {type}
+          func.return
+        }}"""
+        module = parse(new_context(everything()), Source(text))
+        module.verify()  # the gap
+        if kind in ("add", "mul") or kind.endswith("f") == of_floats:
+            verify(module)
+        else:
+            with pytest.raises(VerifyException, match=f"for {type}, got {kind}$"):
+                verify(module)
+
+
+@pytest.mark.parametrize(
+    "access",
+    [
+        "%r = vector.load %m[] : memref<f32>, vector<1xf32>",
+        "vector.store %v, %m[] : memref<f32>, vector<1xf32>",
+        "%r = vector.maskedload %m[], %b, %v : memref<f32>, vector<1xi1>, "
+        "vector<1xf32> into vector<1xf32>",
+        "vector.maskedstore %m[], %b, %v : memref<f32>, vector<1xi1>, vector<1xf32>",
+    ],
+)
+def test_unchecked_ranks(access: str) -> None:
+    """A vector lies along dimensions of memory."""
+    for memory in ("memref<f32>", "memref<4xf32>"):
+        line = access.replace("memref<f32>", memory)
+        line = line.replace("[]", "[%i]" if memory != "memref<f32>" else "[]")
+        arguments = f"%m: {memory}, %i: index, %v: vector<1xf32>, %b: vector<1xi1>"
+        text = f"func.func @f({arguments}) {{\n{line}\nfunc.return\n}}"
+        module = parse(new_context(everything()), Source(text))
+        module.verify()  # the gap
+        if memory == "memref<f32>":
+            message = "the dimensions of vector<1x(f32|i1)>, got memref<f32>"
+            with pytest.raises(VerifyException, match=message):
+                verify(module)
+        else:
+            verify(module)
+
+
 STALE = """
 func.func @f(%n: index, %b: i1) {
   %a = scf.while (%w = %i) : (index) -> (index) {

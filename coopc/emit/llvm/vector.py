@@ -13,7 +13,7 @@ from coopc.emit.llvm.arith import same_bits
 from coopc.emit.llvm.emission import Emission, Handlers, id_of
 from coopc.emit.memref import alignment_of, hints_of
 from coopc.emit.view import repeats_of
-from coopc.emit.walker import NoForm, check_combining, count_of
+from coopc.emit.walker import NoForm, count_of
 from coopc.llvm.module import Block
 from coopc.llvm.values import (
     I1,
@@ -244,7 +244,6 @@ _REDUCTIONS = {
 def reduction(e: Emission, op: vector.ReductionOp) -> None:
     """LLVM's reduction; that of sums and products of floats starts from a number."""
     kind, element = str(op.kind.data), op.dest.type
-    check_combining(kind, element)
     whole = e.value(op.vector)
     assert isinstance(whole.type, Vector), op
     name, to, arguments = _REDUCTIONS.get(kind, kind), whole.type.element, [whole]
