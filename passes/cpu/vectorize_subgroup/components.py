@@ -24,7 +24,6 @@ from xdsl.ir import Operation, SSAValue
 from coopc.dialects import shaped_arith, simt
 from coopc.dialects.narrow import is_vector, length_of, memref_type, vector_type
 from coopc.dialects.shaped_arith import element_of
-from coopc.emit.walker import NoForm, check_combining
 from coopc.ir.builder import INDEX
 from coopc.ir.control_flow import TRANSPARENT, defined_by
 from coopc.ir.split_values import Parts, Results, Rule, Splitter, split_values
@@ -80,20 +79,12 @@ def _can_split(op: Operation) -> bool:
             element = memref_type(op.base).get_element_type()
             return bool(op.indices) and not is_vector(element)
         case vector.ReductionOp():
-            return _is_combined(op)
+            return True
         case arith.ConstantOp():
             return isinstance(op.value, DenseIntOrFPElementsAttr)
         case _:
             alike = len({length_of(x) for x in vectors}) == 1
             return alike and type(op) in RULES
-
-
-def _is_combined(op: vector.ReductionOp) -> bool:
-    try:
-        check_combining(str(op.kind.data), op.dest.type)
-    except NoForm:
-        return False
-    return True
 
 
 # Rules
