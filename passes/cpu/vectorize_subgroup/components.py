@@ -73,13 +73,11 @@ def _can_split(op: Operation) -> bool:
             return not is_vector(op.source.type)
         case vector.ExtractOp() | vector.InsertOp():
             return len(op.static_position.get_values()) == 1
-        case vector.ShuffleOp():
+        case vector.ShuffleOp() | vector.ReductionOp():
             return True
         case vector.LoadOp() | vector.StoreOp():
             element = memref_type(op.base).get_element_type()
             return bool(op.indices) and not is_vector(element)
-        case vector.ReductionOp():
-            return True
         case arith.ConstantOp():
             return isinstance(op.value, DenseIntOrFPElementsAttr)
         case _:
