@@ -189,8 +189,8 @@ class Executable:
             steps = self._calls(call.interface, memories)
             calls = [pack(step, known) for step, known, _ in steps]
             outcomes = self._on_device(calls, memories, **how) or [
-                self._on_host(each, views, **how)
-                for each, (_, _, views) in zip(calls, steps, strict=True)
+                self._on_host(pack(step, known), views, **how)
+                for step, known, views in steps
             ]
             times.append(sum(sum(each.milliseconds) for each in outcomes))
             where = outcomes[-1].where if outcomes else where
@@ -198,7 +198,10 @@ class Executable:
         return Outcome(tuple(arrays), tuple(times), where)
 
     def _on_host(self, call: Call, views: Sequence[Array], **how: Any) -> Outcome:
-        """Run a kernel of a sequence, and write what it changed into its memory."""
+        """Run a kernel of a sequence, and write what it changed into its memory.
+
+        It is packed once the kernels before it have run: a buffer may be a copy.
+        """
         outcome = self.execute_kernel(call, repeats=1, **how)
         names = [x.name for x in call.contents]
         for each in zip(names, views, outcome.arrays, strict=True):

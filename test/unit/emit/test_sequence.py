@@ -179,6 +179,22 @@ def test_launch(on: str) -> None:
     assert (given[:, 0] == 4 * X[:, 0]).all()
 
 
+@pytest.mark.parametrize("on", ["sim", "vulkan", "opencl", "cpu"])
+def test_offset(on: str) -> None:
+    """A driver gets what is before the first element, too, and so a copy of memory."""
+    type = "memref<?x4xf32, strided<[4, 1], offset: 2>>"
+    scale, _ = SCALE.replace("memref<?x4xf32>", type).split("simt.sequence")
+    text = f"""{scale}
+simt.sequence @fourfold(%x: {type}, %t: {type}, %y: {type}) {{
+  simt.launch @scale(%x, %t) : ({type}, {type})
+  simt.launch @scale(%t, %y) : ({type}, {type})
+}}"""
+    t, y = np.zeros((2, 5, 4), np.float32)
+    coopc.launch(text, X, t, y, on=on)
+    assert (t[:, 0] == 2 * X[:, 0]).all()
+    assert (y[:, 0] == 4 * X[:, 0]).all()
+
+
 def test_transfers(monkeypatch: pytest.MonkeyPatch) -> None:
     """One call brings inputs to a device once, temporaries never, and results back."""
     random = np.random.default_rng(0)
