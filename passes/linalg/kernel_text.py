@@ -129,7 +129,7 @@ class Operands:
         """Return the store of sums, or of what the epilogue makes of them."""
         if self.problem.epilogue is None:
             return self.c.store(total, at, type, checked)
-        of = "%" + re.sub(r"\W", "", total)
+        of = _prefix(total, at)
         lines, stores = "", ""
         for axis in checked:  # elements beyond C are computed, too, and not stored
             size, last = self.c.matrix.size(axis), f"{of}_last_{axis}"
@@ -165,7 +165,7 @@ class Operands:
     ) -> tuple[str, str, str]:
         """Return a matrix of what an output of the epilogue is, its type, and how."""
         output = self.problem.outputs[number]
-        of = "%" + re.sub(r"\W", "", total)
+        of = _prefix(total, at)
         name, element, lines = f"{of}_y{number}", output.element, ""
         value = total
         for cast in output.before:
@@ -209,6 +209,11 @@ class Operands:
         """Return a product of matrices, of M x N x K."""
         types = ", ".join(self.matrix(use, *sizes) for use in ("a", "b", "acc"))
         return f"{result} = coopmatrix.mul_add {a}, {b}, {c} {self.signed}: {types}"
+
+
+def _prefix(total: str, at: tuple[str, str]) -> str:
+    """Return what names of a part of C begin with; its sums may be others', too."""
+    return "%" + re.sub(r"\W", "", "_".join((total, *at)))
 
 
 def _cast(

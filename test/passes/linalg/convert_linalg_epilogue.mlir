@@ -11,7 +11,7 @@
 // CHECK-LABEL: func.func @bias_relu
 // CHECK-NOT:   memref.alloc
 // CHECK:       %sum = scf.for
-// CHECK:       %sum_y0 = coopmatrix.apply (%i{{.*}}, %j{{.*}}, [[V:%.*]]) in %sum
+// CHECK:       [[Y:%.*]] = coopmatrix.apply (%i{{.*}}, %j{{.*}}, [[V:%.*]]) in %sum
 // CHECK-SAME:    matrix<32x16xf32, acc> {
 // CHECK-NEXT:    [[R:%.*]] = arith.addi %row, %i{{.*}} : index
 // CHECK-NEXT:    [[C:%.*]] = arith.addi %col, %j{{.*}} : index
@@ -21,7 +21,7 @@
 // CHECK-NEXT:    [[F:%.*]] = arith.maximumf %1, %2 : f32
 // CHECK-NEXT:    coopmatrix.yield [[F]] : f32
 // CHECK-NEXT:  }
-// CHECK-NEXT:  [[H:%.*]] = coopmatrix.convert %sum_y0
+// CHECK-NEXT:  [[H:%.*]] = coopmatrix.convert [[Y]]
 // CHECK-SAME:    matrix<32x16xf32, acc> -> !coopmatrix.matrix<32x16xf16, acc>
 // CHECK-NEXT:  coopmatrix.store [[H]], %d[%row, %col] row_major :
 // CHECK-NEXT:  func.return
@@ -52,7 +52,7 @@ func.func @bias_relu(%a: memref<64x8xf16>, %b: memref<8x16xf16>, %bias: memref<1
 // CHECK-NEXT:    [[R:%.*]] = arith.addi %row, %i{{.*}} : index
 // CHECK-NEXT:    [[IN:%.*]] = arith.minui [[R]], [[LAST]] : index
 // CHECK:         memref.load %scale[[[IN]]] : memref<?xf32>
-// CHECK:       coopmatrix.store %sum_y0, %d[%row, %col] row_major checked(rows)
+// CHECK:       coopmatrix.store %sum_{{.*}}_y0, %d[%row, %col] row_major checked(rows)
 func.func @dynamic(%a: memref<?x?xf16>, %b: memref<?x16xf16>, %d: memref<?x16xf32>, %scale: memref<?xf32>) {
   %zero = arith.constant 0.0 : f32
   %0 = arith.constant 0 : index
@@ -76,7 +76,7 @@ func.func @dynamic(%a: memref<?x?xf16>, %b: memref<?x16xf16>, %d: memref<?x16xf3
 // CHECK:         memref.load %d[%at_rows{{.*}}, %at_cols{{.*}}]
 // CHECK:         arith.mulf %0, %beta : f32
 // CHECK:       coopmatrix.store %sum, %c
-// CHECK-NEXT:  coopmatrix.store %sum_y1, %d
+// CHECK-NEXT:  coopmatrix.store %sum_{{.*}}_y1, %d
 func.func @two_outputs(%a: memref<64x8xf32>, %b: memref<8x16xf32>, %c: memref<64x16xf32>, %d: memref<64x16xf32>, %beta: f32) {
   linalg.matmul ins(%a, %b : memref<64x8xf32>, memref<8x16xf32>) outs(%c : memref<64x16xf32>)
   linalg.generic {indexing_maps = [#id, #one, #id], iterator_types = ["parallel", "parallel"]} ins(%c, %beta : memref<64x16xf32>, f32) outs(%d : memref<64x16xf32>) {

@@ -144,6 +144,13 @@ def test_subgroups_read_only_what_they_store(device: str, size: str) -> None:
     launched(its, on="sim", pipeline=f"coopc-khr{{device={device} staged=true}}")
 
 
+@pytest.mark.parametrize("device", ["nvidia", "arc"])
+def test_sums_of_nothing(device: str) -> None:
+    """Those of all parts of a subgroup are one matrix."""
+    its = Fused(Gemm((64, 64, 0)), "bias_relu")
+    launched(its, on="sim", pipeline=f"coopc-khr{{device={device} staged=true}}")
+
+
 @pytest.mark.parametrize("size", ["dynamic", "batched"])
 @pytest.mark.parametrize(("kind", "out"), FEW)
 @pytest.mark.parametrize("staged", [False, True])
