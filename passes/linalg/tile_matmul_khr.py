@@ -791,6 +791,8 @@ class StagedSums(StagedKernel):
 
 # --- the pass ---
 
+RECOGNISE = partial(recognised, inner_batch=True)
+
 
 def write_kernel(
     ctx: Context,
@@ -834,7 +836,7 @@ def second_entry(func: FuncOp) -> tuple[FuncOp, Multiplication] | None:
     second = func.clone()
     second.sym_name = StringAttr(name)
     Rewriter.insert_op(second, InsertPoint.after(func))
-    found = matched(second)
+    found = matched(second, RECOGNISE)
     assert found is not None, second
     return second, found
 
@@ -925,7 +927,7 @@ class TileMatmulKhrPass(ModulePass):
                 return
         with transaction(op) as draft:
             every = matches if self.remark else multiplications
-            for func, found in every(draft, partial(recognised, inner_batch=True)):
+            for func, found in every(draft, RECOGNISE):
                 tuned = found.tuned and found.tuned.tiles
                 if not tuned and (self.remark or found.tuned):
                     continue  # one subgroup multiplies it

@@ -204,6 +204,12 @@ def test_an_entry_for_whole_tiles(
     check_simulated(gemm, STAGED, entry)
 
 
+def test_both_entries_of_batches_within_a_and_b() -> None:
+    for sizes, entry in (((64, 32, 48), "gemm"), ((48, 40, 16), "gemm.fallback")):
+        gemm = Gemm(sizes, "mbk", "kbn", "bmn", dynamic=True)
+        check_simulated(gemm, STAGED, entry)
+
+
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("b", ["kn", "nk"])
 @pytest.mark.parametrize("ab", ["f16", "bf16", "i8"])
