@@ -28,8 +28,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp, f16
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, f16
 from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir.affine import AffineMap
 from xdsl.traits import SymbolTable
 
 from coopc.compiler import compile, new_context
@@ -803,7 +804,7 @@ def with_kernels(
 
     if not has_functions_of_tensors(module):
         return module
-    from coopc.dialects.simt import GRID
+    from coopc.dialects.simt import GRID, kernel_sizes
 
     products = step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 32))
     rows = step("convert-linalg-to-simt", device="amx")
@@ -813,8 +814,12 @@ def with_kernels(
         found = after(module, source, (*steps, products, rows, step("expand-nibbles")))
     grids = {} if owners is None else owners.grids
     for op in found.ops:
-        if isinstance(op, FuncOp) and op.sym_name.data in grids:
-            op.attributes[GRID] = grids[op.sym_name.data]
+        if not isinstance(op, FuncOp):
+            continue
+        grid = grids.get(op.sym_name.data)
+        if isinstance(grid, AffineMapAttr):  # arguments that passes add are the last
+            sizes = len(kernel_sizes(op))
+            op.attributes[GRID] = AffineMapAttr(AffineMap(sizes, 0, grid.data.results))
     return found
 
 

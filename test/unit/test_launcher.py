@@ -99,6 +99,21 @@ class Dlpack:
         return self.array.__dlpack_device__()
 
 
+@pytest.mark.parametrize("rows", ["9", "?"])
+def test_rows_with_gaps_on_tiles(rows: str) -> None:
+    """The kernel has one more argument, packed B, of which no caller knows."""
+    c = f"memref<{rows}x64xf32, strided<[?, 2]>>"
+    text = f"""
+func.func @f(%a: memref<{rows}x64xf16>, %b: memref<64x64xf16>, %c: {c}) {{
+  linalg.matmul ins(%a, %b : memref<{rows}x64xf16>, memref<64x64xf16>) outs(%c : {c})
+  return
+}}"""
+    a, b = np.ones((9, 64), np.float16), np.ones((64, 64), np.float16)
+    found = np.zeros((9, 128), np.float32)
+    coopc.launch(text, a, b, found[:, ::2], on="cpu", tiles="emulated")
+    assert (found == np.tile(np.array([64, 0], np.float32), (9, 64))).all()
+
+
 @pytest.mark.parametrize("wrap", [Tensor, Dlpack])
 def test_memory_is_shared(wrap: Callable[[Array], object]) -> None:
     memory = np.arange(32, dtype=np.float32)
