@@ -93,6 +93,18 @@ def replaced(value: SSAValue) -> SSAValue | None:
     return None
 
 
+def known_strides(type: MemRefType[Attribute]) -> tuple[int, ...] | None:
+    """Return the strides of a memref; None where its type leaves one open."""
+    found = [x for x in type.get_strides() or () if x is not None]
+    return tuple(found) if len(found) == type.get_num_dims() else None
+
+
+def has_parts(memory: SSAValue) -> bool:
+    """Whether the host can say where a part of an argument is."""
+    type = memref_type(memory)
+    return isinstance(type.layout, NoneAttr) or known_strides(type) is not None
+
+
 def written(memory: SSAValue) -> list[Operation]:
     """Return the operations that write a tensor to a memref."""
     found = (use.operation for use in memory.uses)
@@ -158,6 +170,8 @@ class Destinations:
                 self.want(op.src, target)  # the same memory in another shape
             return
         if value in self.found or not isinstance(op, known):
+            return
+        if isinstance(op, tensor.InsertSliceOp) and not has_parts(target):
             return
         if not self.may_overwrite(target, value):
             return
@@ -443,8 +457,7 @@ class SequenceWriter:
         )
         strides: tuple[Size, ...] | None = self.row_major(shape)
         if not isinstance(type.layout, NoneAttr):
-            known = [x for x in type.get_strides() or () if x is not None]
-            strides = tuple(known) if len(known) == len(shape) else None
+            strides = known_strides(type)
         self.memories[arg] = MemoryPart(new, shape, strides)
 
     def operation(self, op: Operation) -> None:
@@ -573,7 +586,10 @@ class SequenceWriter:
             case tensor.CastOp():
                 return self.memory(op.source)
             case tensor.ExtractSliceOp():
-                return self.slice(op, self.memory(op.source))
+                old = self.memory(op.source)
+                if old.strides is None:
+                    old = self.contiguous(op, op.source)
+                return self.slice(op, old)
             case tensor.CollapseShapeOp():
                 old = self.contiguous(op, op.src)
                 groups = ([x.value.data for x in each] for each in op.reassociation)
@@ -617,8 +633,7 @@ class SequenceWriter:
         self, op: tensor.ExtractSliceOp | tensor.InsertSliceOp, old: MemoryPart
     ) -> MemoryPart:
         """Return the part of memory that an operation reads or writes."""
-        if old.strides is None:
-            raise Refused(op, "the strides of the argument are not known")
+        assert old.strides is not None, old
         offsets = self.mixed(op.static_offsets.get_values(), op.offsets)
         shape = self.mixed(op.static_sizes.get_values(), op.sizes)
         steps = self.mixed(op.static_strides.get_values(), op.strides)

@@ -131,3 +131,24 @@ func.func @main(%x: {x}, %y: {y}, %z: {z}) -> tensor<?x?xi32> {{
     parts = [np.full(shape, at, np.int32) for at, shape in enumerate(shapes)]
     found = coopc.launch(text, *parts, on=on).arrays[-1]
     np.testing.assert_array_equal(found, np.concatenate(parts, dimension))
+
+
+@pytest.mark.parametrize("on", ["sim", "vulkan", "cpu"])
+def test_parts_of_memory_of_any_strides(on: str) -> None:
+    """A host that does not know them reads a copy, and writes all of it."""
+    whole, part = (
+        f"memref<{sizes}xf32, strided<[?, 1], offset: ?>>" for sizes in ("?x?", "3x4")
+    )
+    text = f"""
+func.func @main(%x: {whole}, %y: {whole}) {{
+  %s = memref.subview %x[1, 2] [3, 4] [1, 1] : {whole} to {part}
+  %t = memref.subview %y[0, 1] [3, 4] [2, 1] : {whole} to {part}
+  linalg.add ins(%s, %s : {part}, {part}) outs(%t : {part})
+  return
+}}"""
+    x = np.arange(60, dtype=np.float32).reshape(5, 12)[:, :7]
+    y = np.ones((6, 11), np.float32)
+    wanted = y.copy()
+    wanted[:5:2, 1:5] = 2 * x[1:4, 2:6]
+    coopc.launch(text, x, y[:, :9], on=on)
+    np.testing.assert_array_equal(y, wanted)
