@@ -488,7 +488,7 @@ class SequenceWriter:
                 for _, user in users(seen)
                 if not isinstance(user, tensor.DimOp)
             ):
-                old, new = self.memory(seen), self.allocated(seen)
+                old, new = self.memory(seen), self.temporary(seen)
                 self.copy(op, old, new)
                 self.memories[seen] = new
                 for part, _ in users(seen):
@@ -659,15 +659,19 @@ class SequenceWriter:
         found = self.memory(value)
         if found.strides == self.row_major(found.shape):
             return found
-        new = self.allocated(value)
+        new = self.temporary(value)
         self.copy(op, found, new)
         return new
 
     def allocated(self, value: SSAValue) -> MemoryPart:
         """Return new memory for a tensor, or the argument that it is to be in."""
-        shape = self.shape(value)
         if (base := self.destinations.found.get(value)) is not None:
-            return self.target(base, shape)
+            return self.target(base, self.shape(value))
+        return self.temporary(value)
+
+    def temporary(self, value: SSAValue) -> MemoryPart:
+        """Return new memory for a tensor."""
+        shape = self.shape(value)
         known, sizes = split_dynamic_index_list(shape, DYNAMIC_INDEX)
         type = MemRefType(tensor_type(value).element_type, known)
         base = self.b.effect(memref.AllocOp(sizes, [], type)).results[0]

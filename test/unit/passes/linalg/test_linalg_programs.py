@@ -152,3 +152,31 @@ func.func @main(%x: {whole}, %y: {whole}) {{
     wanted[:5:2, 1:5] = 2 * x[1:4, 2:6]
     coopc.launch(text, x, y[:, :9], on=on)
     np.testing.assert_array_equal(y, wanted)
+
+
+@pytest.mark.parametrize("on", ["vulkan", "cpu"])
+@pytest.mark.parametrize("strides", ["5, 1", "?, 1"])
+@pytest.mark.parametrize(
+    "part", ["collapse_shape %s [[0, 1]]", "extract_slice %s[0, 0] [1, 4] [1, 1]"]
+)
+def test_views_of_what_is_in_an_argument(part: str, strides: str, on: str) -> None:
+    """A shape needs memory without gaps, and a slice strides: a copy, if need be."""
+    size = 12 if "collapse" in part else 4
+    into = "into" if "collapse" in part else "to"
+    memory, result = f"memref<3x4xf32, strided<[{strides}]>>", f"tensor<{size}xf32>"
+    text = f"""
+func.func @main(%x: tensor<3x4xf32>, %y: {memory}) -> {result} {{
+  %e = tensor.empty() : tensor<3x4xf32>
+  %s = linalg.add ins(%x, %x : tensor<3x4xf32>, tensor<3x4xf32>)
+    outs(%e : tensor<3x4xf32>) -> tensor<3x4xf32>
+  %p = tensor.{part} : tensor<3x4xf32> {into} {result}
+  %f = tensor.empty() : {result}
+  %r = linalg.negf ins(%p : {result}) outs(%f : {result}) -> {result}
+  bufferization.materialize_in_destination %s in restrict writable %y
+    : (tensor<3x4xf32>, {memory}) -> ()
+  return %r : {result}
+}}"""
+    x, y = np.arange(12, dtype=np.float32).reshape(3, 4), np.zeros((3, 5), np.float32)
+    found = coopc.launch(text, x, y[:, :4], on=on).arrays[-1]
+    np.testing.assert_array_equal(y[:, :4], 2 * x)
+    np.testing.assert_array_equal(found, -2 * x.ravel()[:size])
