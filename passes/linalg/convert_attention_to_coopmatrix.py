@@ -409,11 +409,13 @@ class AttentionKernel:
         ends, b, inside = ["%next", "%totals"], self._b(self.v), beyond(checked, "rows")
         if not self.plan.unrolled:
             axes = (*inside, *beyond(self.columns % self.plan.block > 0, "cols"))
+            # Lanes may load what others store.
             lines += self._over_sums(f"""
     %o = coopmatrix.load {AT_SUMS} : {self.sums} -> {acc}
     {self.v.load("%vs", (n, "%at"), b, axes)}
     %a = coopmatrix.mul %o, %factor : {acc}
     %s = coopmatrix.mul_add %w, %vs, %a : {weights}, {b}, {acc}
+    simt.barrier subgroup memory = <workgroup>
     coopmatrix.store %s, {AT_SUMS} : {acc}, {self.sums}""")
             return lines, ends
         for t, checks in self._pieces(self.columns):

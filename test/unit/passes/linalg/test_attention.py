@@ -141,6 +141,11 @@ def test_on_lavapipe() -> None:
     assert is_right((1, 40, 50, 64), "vulkan", "coopc-khr{device=lavapipe}")
 
 
+def test_sums_in_memory_of_work_groups() -> None:
+    """Lanes wait for those that load before they store."""
+    assert is_right((1, 9, 20, 16), "sim", "coopc-khr{device=lavapipe}")
+
+
 def test_on_lanes() -> None:
     assert is_right((1, 20, 50, 24), "sim", "coopc-lanes{device=intel-cpu}")
 
