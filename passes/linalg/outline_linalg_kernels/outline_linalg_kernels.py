@@ -216,7 +216,10 @@ class Destinations:
                     if len(others) > 1:
                         return False
                 elif op in group:
-                    if not _reads_what_it_writes(op, part) or op is not group[-1]:
+                    # Others read after the writer, or compute its result again.
+                    if op is not writer or op is not group[-1]:
+                        return False
+                    if not _reads_what_it_writes(op, part):
                         return False
                 elif self.when(op) >= self.order[writer]:
                     return False

@@ -180,3 +180,36 @@ func.func @main(%x: tensor<3x4xf32>, %y: {memory}) -> {result} {{
     found = coopc.launch(text, x, y[:, :4], on=on).arrays[-1]
     np.testing.assert_array_equal(y[:, :4], 2 * x)
     np.testing.assert_array_equal(found, -2 * x.ravel()[:size])
+
+
+@pytest.mark.parametrize("on", ["vulkan", "cpu"])
+def test_an_argument_is_read_after_what_it_becomes_is_computed(on: str) -> None:
+    """In one kernel, which reads it for its last result."""
+    type, memory = "tensor<4x6xf32>", "memref<4x6xf32>"
+    text = f"""
+#ij = affine_map<(i, j) -> (i, j)>
+#i = affine_map<(i, j) -> (i)>
+func.func @main(%x: {type}, %y: {memory}) -> {type} {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %n = tensor.empty() : {type}
+  %d = linalg.add ins(%x, %x : {type}, {type}) outs(%n : {type}) -> {type}
+  %s = linalg.reduce {{ arith.addf }} ins(%d : {type}) outs(%f : tensor<4xf32>)
+    dimensions = [1]
+  %old = bufferization.to_tensor %y restrict writable : {memory} to {type}
+  %r = linalg.generic {{indexing_maps = [#ij, #i, #ij],
+      iterator_types = ["parallel", "parallel"]}}
+      ins(%old, %s : {type}, tensor<4xf32>) outs(%n : {type}) {{
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %t = arith.addf %a, %b : f32
+    linalg.yield %t : f32
+  }} -> {type}
+  bufferization.materialize_in_destination %d in restrict writable %y
+    : ({type}, {memory}) -> ()
+  return %r : {type}
+}}"""
+    x, y = np.arange(24, dtype=np.float32).reshape(4, 6), np.ones((4, 6), np.float32)
+    found = coopc.launch(text, x, y, on=on).arrays[-1]
+    np.testing.assert_array_equal(found, 1 + 2 * x.sum(1, keepdims=True) + 0 * x)
+    np.testing.assert_array_equal(y, 2 * x)
