@@ -61,18 +61,13 @@ UNKNOWN = 1 << 40
 class PackedKernel(Operands):
     """`C = fill + A * B`, or `C += A * B`, by a plan, with A and B in panels."""
 
-    def __init__(
-        self,
-        found: Multiplication,
-        plan: GemmPlan,
-        tile: tuple[int, int],
-        packed: str,
-    ) -> None:
+    def __init__(self, found: Multiplication, plan: GemmPlan, packed: str) -> None:
         """Choose the types of a kernel.
 
-        A tile has the rows of a panel of A, and the columns of one of B; packed, A and
-        B are of the type `packed`.
+        The plan's tile of a subgroup has the rows of a panel of A, and the columns of
+        one of B; packed, A and B are of the type `packed`.
         """
+        assert isinstance(plan.b, Packed), plan
         problem = found.problem
         super().__init__(problem)
         block = found.op.parent
@@ -97,12 +92,16 @@ class PackedKernel(Operands):
         ]
         """What the epilogue stores, and where."""
         self.plan, self.packed = plan, packed
+        self.channel = plan.b.channel
+        """Elements along K that share a word of packed A or B."""
+        self.packs_a = isinstance(plan.a, Packed)
+        """Whether A is packed, too: else its elements are read where they are."""
         b = memref_type(found.memories[1])
         self.prepacked = str(b) if b.get_num_dims() == 1 else None
         """The type of %b where the caller gives B packed; None where it does not."""
         self.scratch = ("%pa",) if self.prepacked else ("%pa", "%pb")
         """The last arguments, of the packed type."""
-        self.rows, self.cols = tile
+        self.rows, self.cols = plan.subgroup
         self.panels = plan.group[0] // self.rows, plan.group[1] // self.cols
         """Panels of A, and of B, of a work-group."""
         self.sum = self.c.element
@@ -181,7 +180,7 @@ class PackedKernel(Operands):
   scf.if %is_a {{{of_a}
   }} else {{{of_b}
   }}"""
-        has_a = isinstance(self.plan.a, Packed) and what == "ab"
+        has_a = self.packs_a and what == "ab"
         body = f"""{of_all}
   %group = simt.workgroup_id x : index
   %of_a = arith.muli %panels_a, %c{int(has_a)} : index{
@@ -197,6 +196,67 @@ class PackedKernel(Operands):
         """Return an element in memory, of a row of A or a column of B."""
         pair = (at, k) if memory is self.a else (k, at)
         return f"{memory.name}[{memory.place(*pair)}]"
+
+    def read(
+        self,
+        memory: Memory,
+        size: int,
+        at: tuple[str, str, str],
+        *,
+        masked: bool,
+        name: str = "v",
+    ) -> str:
+        """Return the loads of a word for each of some rows of A or columns of B.
+
+        Args:
+            memory: of which the elements of one k are consecutive.
+            size: how many rows or columns.
+            at: the first of them, the first k, and how many there are at least.
+            masked: whether what is beyond the matrix is zero, or all of it is inside.
+            name: of what is loaded, with the number of its element in the word.
+        """
+        type, vector = memory.matrix.type, f"vector<{size}x{memory.element}>"
+        mask, (first, first_k, left), text = f"vector<{size}xi1>", at, ""
+        for t in range(self.channel):
+            k, own = f"%k{name}{t}", f"{name}{t}"
+            text += f"""
+        {k} = arith.addi {first_k}, %c{t} : index"""
+            if not masked:
+                text += f"""
+        %{own} = vector.load {self.element_at(memory, first, k)} : {type}, {vector}"""
+                continue
+            near = self.element_at(memory, first, f"%near_{own}")
+            text += f"""
+        %in_{own} = arith.cmpi ult, {k}, %k : index
+        %near_{own} = arith.select %in_{own}, {k}, %c0 : index
+        %rest_{own} = arith.select %in_{own}, {left}, %c0 : index
+        %mask_{own} = vector.create_mask %rest_{own} : {mask}
+        %{own} = vector.maskedload {near}, %mask_{own}, %nothing
+          : {type}, {mask}, {vector} into {vector}"""
+        return text
+
+    def read_at_edges(self, memory: Memory, size: int, first: str, k: str) -> str:
+        """Return the loads of words, %v#0 and more, masked where it is necessary.
+
+        That is from k on, of %left rows or columns, or fewer; if they are %rows_in,
+        there are as many as are loaded.
+        """
+        loaded = range(self.channel)
+        names = ", ".join(f"%v{t}" for t in loaded)
+        types = ", ".join(f"vector<{size}x{memory.element}>" for _ in loaded)
+        whole, masked = (
+            self.read(memory, size, (first, k, "%left"), masked=x)
+            for x in (False, True)
+        )
+        return f"""
+      %last_k = arith.addi {k}, %c{self.channel - 1} : index
+      %k_in = arith.cmpi ult, %last_k, %k : index
+      %all = arith.andi %rows_in, %k_in : i1
+      %v:{self.channel} = scf.if %all -> ({types}) {{{whole}
+        scf.yield {names} : {types}
+      }} else {{{masked}
+        scf.yield {names} : {types}
+      }}"""
 
     @property
     def block(self) -> str:

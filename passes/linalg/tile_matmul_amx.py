@@ -91,13 +91,11 @@ class AmxKernel(PackedKernel):
         self.step = plan.depth
         """Elements of K in a product: those of a row of a tile of A."""
         packed = f"memref<{PANEL}x?x{self.element}, strided<[{self.step}, 1]>>"
-        super().__init__(found, plan, plan.subgroup, packed)
+        super().__init__(found, plan, packed)
         self.packs_b = not plan.b.before
         """Whether a work-group packs its panels of B, some steps at a time."""
         if self.packs_b:
             self.scratch = ("%pa",)
-        self.packs_a = isinstance(plan.a, Packed)
-        """Whether A is packed, too: else it is read in place."""
         edges = plan.a.checked if isinstance(plan.a, Direct) else ()
         self.last_panel, self.last_step = "rows" in edges, "cols" in edges
         """Whether the last panel, or the last step, of an A that is read in place is
@@ -109,8 +107,6 @@ class AmxKernel(PackedKernel):
         """Which of A and B is packed by kernels before, and its first panel."""
         self.unit = self.rows * self.step if self.packs_a else self.step
         """Elements of A from a step to the next one: packed, or along a row."""
-        self.channel = plan.b.channel
-        """Rows of B that share a row of its tile."""
         k = problem.a.size("cols")
         steps = plan.products + 1 if k is None else -(-k // self.step)
         self.is_zero = self.fill == zero(self.sum) and steps <= plan.products
@@ -655,17 +651,10 @@ def channels(g: AmxKernel, memory: Memory, first: str, end: str, to: str) -> str
     Rows that share a row are loaded each, then interleaved.
     """
     row = f"vector<{PANEL}x{g.element}>"
-    shared = range(g.channel)
-    many = ", ".join([row] * g.channel)
-    places = "".join(
-        f"""
-        %kr{t} = arith.addi %kr, %c{t} : index"""
-        for t in shared
-    )
     casts = "".join(
         f"""
         %in{t}_ = vector.bitcast %v#{t} : {row} to vector<{PANEL}xi{32 // g.channel}>"""
-        for t in shared
+        for t in range(g.channel)
     )
     stores = "".join(
         f"""
@@ -674,41 +663,15 @@ def channels(g: AmxKernel, memory: Memory, first: str, end: str, to: str) -> str
         for half in range(2)
     )
     return f"""
-      %none = arith.constant dense<{zero(g.element)}> : {row}
+      %nothing = arith.constant dense<{zero(g.element)}> : {row}
       %left = arith.subi {end}, {first} : index
-      %whole = arith.cmpi uge, %left, %c{PANEL} : index
+      %rows_in = arith.cmpi uge, %left, %c{PANEL} : index
       scf.for %r = %c0 to %c{HALF} step %c1 {{
         %rk = arith.muli %r, %c{g.channel} : index
-        %kr = arith.addi %k0, %rk : index{places}
-        %end = arith.cmpi ult, %kr{g.channel - 1}, %k : index
-        %all = arith.andi %end, %whole : i1
-        %v:{g.channel} = scf.if %all -> ({many}) {{{loads(g, memory, first, False)}
-        }} else {{{loads(g, memory, first, True)}
-        }}{casts}{interleaved(g)}{stores}
+        %kr = arith.addi %k0, %rk : index{g.read_at_edges(memory, PANEL, first, "%kr")}{
+        casts
+    }{interleaved(g)}{stores}
       }}"""
-
-
-def loads(g: AmxKernel, memory: Memory, first: str, masked: bool) -> str:
-    """Return the loads of rows that share a row, with zeros beyond if masked."""
-    type, row = memory.matrix.type, f"vector<{PANEL}x{g.element}>"
-    lines = ""
-    for t in range(g.channel):
-        load = f"vector.load {g.element_at(memory, first, f'%kr{t}')} : {type}, {row}"
-        if masked:
-            lines += f"""
-          %in{t} = arith.cmpi ult, %kr{t}, %k : index
-          %rest{t} = arith.select %in{t}, %left, %c0 : index
-          %near{t} = arith.select %in{t}, %kr{t}, %c0 : index
-          %mask{t} = vector.create_mask %rest{t} : {g.mask}"""
-            there = g.element_at(memory, first, f"%near{t}")
-            load = f"""vector.maskedload {there}, %mask{t}, %none
-            : {type}, {g.mask}, {row} into {row}"""
-        lines += f"""
-          %x{t} = {load}"""
-    names = ", ".join(f"%x{t}" for t in range(g.channel))
-    types = ", ".join([row] * g.channel)
-    return f"""{lines}
-          scf.yield {names} : {types}"""
 
 
 def turning(g: AmxKernel, to: str, buffer: str) -> str:

@@ -100,8 +100,6 @@ class VectorKernel(PackedKernel):
     def __init__(self, found: Multiplication, plan: GemmPlan) -> None:
         assert isinstance(plan.b, Packed), plan
         assert plan.b.element is not None, plan
-        self.channel = plan.b.channel
-        """Elements of a word."""
         self.element = signless(plan.b.element)
         """The type of an element of a word."""
         self.biased = plan.b.element == "s8"
@@ -109,10 +107,8 @@ class VectorKernel(PackedKernel):
         self.word = word_of(plan.b)
         self.thin = not plan.b.before
         """Whether nothing is packed: then the last argument is sums of parts."""
-        self.packs_a = isinstance(plan.a, Packed)
-        """Whether A is packed, too: else its elements are read where they are."""
         last = signless(found.problem.c.element) if self.thin else self.word
-        super().__init__(found, plan, plan.subgroup, f"memref<?x{last}>")
+        super().__init__(found, plan, f"memref<?x{last}>")
         if self.thin:
             self.scratch = ("%pa",) if plan.split > 1 else ()
         elif not self.packs_a:
@@ -534,7 +530,7 @@ def thin_steps(g: VectorKernel, *, masked: bool) -> str:
         lines += f"""
         %k{u} = arith.addi %k_at, %c{u * g.channel} : index"""
         at = "%col", f"%k{u}", "%left"
-        lines += read(g, g.b, g.cols, at, masked=masked, name=f"v{u}_")
+        lines += g.read(g.b, g.cols, at, masked=masked, name=f"v{u}_")
         parts: list[str] = []
         for t in range(g.channel):
             name = f"v{u}_{t}"
@@ -636,75 +632,25 @@ def converted(
 
 def line(g: VectorKernel, memory: Memory, size: int, to: str) -> str:
     """Return what packs a panel whose elements of one k are consecutive."""
-    vector, over = f"vector<{size}x{memory.element}>", range(g.channel)
-    whole, masked = (
-        read(g, memory, size, ("%first", "%first_k", "%left"), masked=x)
-        for x in (False, True)
-    )
     words = ""
     parts: list[str] = []
-    for t in over:
+    for t in range(g.channel):
         text, made = converted(g, memory, f"%v#{t}", f"v{t}_", size)
         words += text
         parts.append(made)
-    names, many = ", ".join(f"%v{t}" for t in over), ", ".join([vector] * g.channel)
     text, made = interleaved(g, parts, size)
+    vector = f"vector<{size}x{memory.element}>"
     return f"""
     %nothing = arith.constant dense<{zero(memory.element)}> : {vector}
     %rows_in = arith.cmpi uge, %left, %c{size} : index
     scf.for %s = %c0 to %steps step %c1 {{
-      %first_k = arith.muli %s, %c{g.channel} : index
-      %last_k = arith.addi %first_k, %c{g.channel - 1} : index
-      %k_in = arith.cmpi ult, %last_k, %k : index
-      %all = arith.andi %rows_in, %k_in : i1
-      %v:{g.channel} = scf.if %all -> ({many}) {{{whole}
-        scf.yield {names} : {many}
-      }} else {{{masked}
-        scf.yield {names} : {many}
-      }}{words}{text}
+      %first_k = arith.muli %s, %c{g.channel} : index{
+        g.read_at_edges(memory, size, "%first", "%first_k")
+    }{words}{text}
       %step = arith.addi %base, %s : index
       %at = arith.muli %step, %c{size} : index
       vector.store {made}, {to}[%at] : {g.packed}, vector<{size}x{g.word}>
     }}"""
-
-
-def read(
-    g: VectorKernel,
-    memory: Memory,
-    size: int,
-    at: tuple[str, str, str],
-    *,
-    masked: bool,
-    name: str = "v",
-) -> str:
-    """Return the loads of a word for each of some rows of A or columns of B.
-
-    Args:
-        g: the kernel.
-        memory: of which the elements of one k are consecutive.
-        size: how many rows or columns.
-        at: the first of them, the first k, and how many there are at least.
-        masked: whether what is beyond the matrix is zero, or all of it is inside.
-        name: of what is loaded, with the number of its element in the word.
-    """
-    type, vector = memory.matrix.type, f"vector<{size}x{memory.element}>"
-    mask, (first, first_k, left), text = f"vector<{size}xi1>", at, ""
-    for t in range(g.channel):
-        k, own = f"%k{name}{t}", f"{name}{t}"
-        text += f"""
-        {k} = arith.addi {first_k}, %c{t} : index"""
-        if not masked:
-            text += f"""
-        %{own} = vector.load {g.element_at(memory, first, k)} : {type}, {vector}"""
-            continue
-        text += f"""
-        %in_{own} = arith.cmpi ult, {k}, %k : index
-        %near_{own} = arith.select %in_{own}, {k}, %c0 : index
-        %rest_{own} = arith.select %in_{own}, {left}, %c0 : index
-        %mask_{own} = vector.create_mask %rest_{own} : {mask}
-        %{own} = vector.maskedload {g.element_at(memory, first, f"%near_{own}")},
-          %mask_{own}, %nothing : {type}, {mask}, {vector} into {vector}"""
-    return text
 
 
 def interleaved(
