@@ -60,11 +60,10 @@
 | slow walks | each operation passes through a generator per level | `xdsl_speed` |
 | slow traits | each question looks at all traits | the same |
 | slow effects | those of nested loops are looked at once a level | the same |
-| slow liveness | it is propagated over all operations until none changes | the same |
 | slow patterns | those of a kind of operation are made for each | the same |
 | slow isolation | each operand is followed to the function around it | the same |
 | slow builders | each part is a list, with sizes that few operations have | the same |
-| slow classes | `isinstance`, hashes and operands by name call Python | the same |
+| slow classes | `isinstance` and hashes call Python | the same |
 | vector reductions | have the type of the vector | `passes.generic.expand_vector` |
 | stale operands | a loop's operand defined in it later is no value | `coopc.parsing` |
 

@@ -24,13 +24,10 @@ from xdsl.ir import (
     SSAValues,
     core,
 )
-from xdsl.ir.post_order import PostOrderIterator
 from xdsl.irdl import IRDLOperation, OpDef, VarOperandDef, operations
-from xdsl.irdl.operations import BeforeVariadicSingleAccessor, VarIRConstruct
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
-    PatternRewriterListener,
     PatternRewriteWalker,
     RewritePattern,
 )
@@ -49,7 +46,6 @@ from xdsl.traits import (
     SymbolOpInterface,
 )
 from xdsl.transforms import canonicalize, dead_code_elimination
-from xdsl.transforms.dead_code_elimination import LiveSet
 
 
 def mend(owner: type | ModuleType, name: str, wrap: Callable[..., Any]) -> None:
@@ -178,20 +174,6 @@ for _each in _by_identity:
     _each.__hash__, _each.__eq__ = object.__hash__, object.__eq__
 
 
-_tuple: Any = tuple
-
-
-def _get_one(get: Callable[..., Any]) -> Any:
-    def get_one(self: BeforeVariadicSingleAccessor, op: Any, owner: Any = None) -> Any:
-        if self.construct is VarIRConstruct.OPERAND:
-            return _tuple.__getitem__(op._operands, self.idx)
-        if self.construct is VarIRConstruct.RESULT:
-            return _tuple.__getitem__(op.results, self.idx)
-        return get(self, op, owner)
-
-    return get_one
-
-
 def _create(_: Callable[..., None]) -> Any:
     def create(
         self: Any,
@@ -271,7 +253,6 @@ def _build(build: Callable[..., None]) -> Any:
     return build_plain
 
 
-mend(BeforeVariadicSingleAccessor, "__get__", _get_one)
 mend(operations, "irdl_op_init", _build)
 mend(Operation, "__init__", _create)
 
@@ -389,46 +370,9 @@ def _is_dead(_: Any) -> Any:
     return is_dead
 
 
-def _region_dce(_: Any) -> Any:
-    def region_dce(
-        region: Region, listener: PatternRewriterListener | None = None
-    ) -> bool:
-        may_go = dead_code_elimination.would_be_trivially_dead
-        ops = _reachable(region)
-        live = [op for op in ops if not may_go(op)]
-        idle = set(ops).difference(live)
-        while live:
-            for operand in live.pop().operands:
-                owner = operand.owner
-                if isinstance(owner, Operation) and owner in idle:
-                    idle.remove(owner)
-                    live.append(owner)
-        live_set = LiveSet(False, set(ops) - idle)
-        live_set.delete_dead(region, listener)
-        return live_set.changed
-
-    return region_dce
-
-
-def _reachable(region: Region) -> list[Operation]:
-    """The operations in a region and in its operations, in blocks that may run."""
-    found: list[Operation] = []
-    regions = [region]
-    while regions:
-        if (first := regions.pop().first_block) is None:
-            continue
-        for block in PostOrderIterator(first) if first.next_block else (first,):
-            for op in block.ops:
-                found.append(op)
-                regions += op.regions
-    return found
-
-
 mend(dead_code_elimination, "result_only_effects", _only_results)
 mend(dead_code_elimination, "would_be_trivially_dead", _would_be_dead)
 mend(dead_code_elimination, "is_trivially_dead", _is_dead)
-mend(dead_code_elimination, "region_dce", _region_dce)
-setattr(canonicalize, "region_dce", dead_code_elimination.region_dce)  # noqa: B010
 
 _patterns: dict[type[Operation], tuple[frozenset[OpTrait], RewritePattern | None]] = {}
 """The traits of an operation, and what canonicalizes it."""

@@ -865,7 +865,7 @@ def test_slow_traits() -> None:
     assert MarkedOp.get_traits_of_type(MemoryEffect) == [Pure()]
 
 
-def test_slow_liveness() -> None:
+def test_canonicalize_deletes_loops() -> None:
     """What loops hand on to nothing is dead, and so are blocks that cannot run."""
     text = """
 func.func @f(%n: index, %m: memref<i32>) {
