@@ -57,3 +57,15 @@ func.func @vectors(%a: memref<?xf16>, %b: memref<?xf16>, %i: index) attributes {
   vector.store %s, %b[%i] {alignment = 16 : i64} : memref<?xf16>, vector<8xf16>
   func.return
 }
+
+// Each part has an alignment of its own: a part of four of these needs 8 bytes.
+
+// CHECK:         OpFunctionEnd
+// CHECK-COUNT-4: OpStore %{{.*}} Aligned 2
+// CHECK:         %[[V:.*]] = OpBitcast %ptr_PhysicalStorageBuffer_v2half %
+// CHECK:         OpStore %[[V]] %{{.*}} Aligned 4
+func.func @parts(%a: memref<?xf16>, %b: memref<?xf16>, %i: index) attributes {simt.kernel} {
+  %x = vector.load %a[%i] : memref<?xf16>, vector<6xf16>
+  vector.store %x, %b[%i] {alignment = 4 : i64} : memref<?xf16>, vector<6xf16>
+  func.return
+}

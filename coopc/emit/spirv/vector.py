@@ -212,7 +212,8 @@ def joined(e: Emission, atoms: Sequence[Id], to: Id) -> Id:
 # a vector in an array of scalars, and does so one by one.  But a buffer can be bound to
 # several variables of different types: so Vulkan loads 4, 8 or 16 bytes of one at once,
 # as one, two or four words of 32 bits, which are cast to what is wanted, where the
-# operation has an attribute `alignment` that says that they are aligned.
+# operation has an attribute `alignment` that says that they are aligned.  Pointers to
+# physical storage buffers can be cast: aligned vectors are stored whole there, too.
 
 COUNTS = (1, 2, 4)
 """Words that are loaded at once."""
@@ -229,7 +230,7 @@ def load(e: Emission, op: vector.LoadOp) -> None:
     found: list[Id] = []
     for to, width in zip(e.types.parts(type), e.types.widths(type), strict=True):
         if is_whole(e, view, width):
-            place, access = _vector_access(e, view, at, to, op)
+            place, access = _vector_access(e, view, at, to, width, op)
             found.append(e.emit("OpLoad", place, *access, type=to))
         else:
             places = [e.index.add(at, plus) for plus in range(width)]
@@ -250,7 +251,7 @@ def store(e: Emission, op: vector.StoreOp) -> None:
     e.writes(view)
     for part, width in zip(e.parts(op.vector), e.types.widths(type), strict=True):
         if is_whole(e, view, width) or is_physical(e, op, view, width):
-            place, access = _vector_access(e, view, at, part.type, op)
+            place, access = _vector_access(e, view, at, part.type, width, op)
             e.do("OpStore", place, part, *access)
         else:
             for plus, scalar in enumerate(e.components(part)):
@@ -277,17 +278,22 @@ def is_physical(e: Emission, op: vector.StoreOp, view: View, width: int) -> bool
 
 
 def _vector_access(
-    e: Emission, view: View, at: Num, to: Id, op: vector.LoadOp | vector.StoreOp
+    e: Emission,
+    view: View,
+    at: Num,
+    to: Id,
+    width: int,
+    op: vector.LoadOp | vector.StoreOp,
 ) -> tuple[Id, list[str | int | Id]]:
     """Where a part of a vector is, and the operands of an access to it."""
     pointer = e.types.pointer(view.storage, to)
     place = e.emit("OpBitcast", e.pointer(view, at), type=pointer)
     size = e.types.bytes_of(view.element)
     type = op.result.type if isinstance(op, vector.LoadOp) else op.vector.type
-    if len(e.types.parts(type)) == 1:
+    if view.storage == PHYSICAL:
+        size *= width
+    elif len(e.types.parts(type)) == 1:
         size = alignment_of(op, size)
-    elif view.storage == PHYSICAL:
-        size *= e.types.widths(type)[0]
     return place, e.memory_operands(view, hints_of(op), alignment_bytes=size)
 
 
