@@ -96,10 +96,11 @@ def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
     """Return what is before the loop along K inside of memory, and an iteration.
 
     Between two barriers of a step with slices, one slice is read and that after it is
-    stored: behind each barrier but the last, the next matrices are in registers.  Late
-    stores are in the last product of a step, those of as many slices as there is room
-    for: all loads of a step are issued where it begins, and nothing waits for them
-    before its last product.
+    stored: behind each barrier but the last, the next matrices are in registers.
+
+    With `late` stores, all loads of a step are issued where it begins, and nothing
+    waits for them before its last product: there, A and as many slices of B are stored
+    as there is room for, and the other slices in the products of the next step.
     """
     last, count, ahead = plan.products, sum(plan.parts), plan.ahead
     before, between, _ = plan.parts
@@ -113,7 +114,7 @@ def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
         (of, tile) for tile in range(1, 1 + ahead) for of in plan.panel_of
     ]
     if plan.late:
-        there += [("b", x) for x in range(1, min(SLICES, last))]
+        there += [("b", x) for x in range(1, SLICES)]
         held = [("b", x) for x in range(SLICES, last)]
     elif plan.sliced:
         there, held = [*there, ("b", 1)], [("a", 1), ("b", 2), ("b", 3)]
@@ -126,7 +127,7 @@ def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
     )
     end: Actions = (*begun, *more, Barrier(), Read(last), rest)
     if plan.late:
-        at_once = ("a", 1), *(("b", last + x) for x in range(min(SLICES, last)))
+        at_once = ("a", 1), *(("b", last + x) for x in range(SLICES))
         others = {x: (*turned["b"], Store("b", x)) for x in range(SLICES, last)}
         return begin, (
             Fetch("a", 1),

@@ -210,6 +210,17 @@ def test_both_entries_of_batches_within_a_and_b() -> None:
         check_simulated(gemm, STAGED, entry)
 
 
+@pytest.mark.parametrize("k", [64, 192])
+def test_late_stores(k: int) -> None:
+    """Of slices, where sizes are not known: in one step, and in three."""
+    gemm = Gemm((128, 256, k), dynamic=True)
+    a, b, c = gemm.arrays()
+    expected = gemm.expected(a, b, c)
+    passes = "coopc-khr{device=nvidia staged=true}"
+    coopc.launch(gemm.text, a, b, c, on="sim", pipeline=passes, kernel="gemm")
+    np.testing.assert_array_equal(c, expected)
+
+
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("b", ["kn", "nk"])
 @pytest.mark.parametrize("ab", ["f16", "bf16", "i8"])
