@@ -42,9 +42,9 @@ OUT_OF_BOUNDS = "coopc.out_of_bounds"
 """What `coopc.run.bounds_checks` calls."""
 
 STACK_BYTES = 256 << 20
-"""Of each thread, as far as the system allows it: there a kernel has its private
-memory.  A long row of Triton is several MiB; pages that it does not touch are not
-allocated."""
+"""The stack of each thread; that of the first one is at most the system's hard limit.
+A kernel keeps its private memory there: a long row of a Triton kernel takes several
+MiB.  Pages that it does not touch are not allocated."""
 
 
 class Session(Worker):
