@@ -55,7 +55,7 @@
 | error dumps | `emit_error` prints the module and drops the operation | `blaming` |
 | unchecked yields | `scf.if` may yield what are not its results | `check_yields` |
 | unchecked kinds | `memref.atomic_rmw addf` takes integers | `check_combining` |
-| unchecked ranks | vectors of more dimensions than memory has | `check_rank` |
+| unchecked ranks | vectors have more dimensions than memory | `check_rank` |
 | slow symbols | each call walks over all functions | `finding_symbols_once` |
 | slow walks | each operation passes through a generator per level | `xdsl_speed` |
 | slow traits | each question looks at all traits | the same |
@@ -419,19 +419,15 @@ def check_combining(op: Operation) -> None:
     """Check that an update or a reduction is of a kind for its elements.
 
     Raises:
-        VerifyException: it is not, or an update has no place.
+        VerifyException: it is not.
     """
     if op.name == "vector.reduction":
         found = cast("CombiningKindAttr", op.properties["kind"]).data
-        kind, kinds = str(found), dict.fromkeys(map(str, type(found)))
+        kind, kinds = str(found), tuple(map(str, type(found)))
     elif op.name == "memref.atomic_rmw":
         number = cast("IntegerAttr", op.properties["kind"]).value.data
-        kinds = dict.fromkeys(UPDATES)
         kind = UPDATES[number] if 0 <= number < len(UPDATES) else str(number)
-        rank = cast("MemRefType", op.operands[1].type).get_num_dims()
-        if (given := len(op.operands) - 2) != rank:
-            wanted = f"expected {rank} indices, one a dimension"
-            raise VerifyException(f"{wanted}, got {given}")
+        kinds = UPDATES
     else:
         return
     element = op.results[0].type
@@ -447,11 +443,19 @@ ACCESSES = ("vector.load", "vector.store", "vector.maskedload", "vector.maskedst
 
 
 def check_rank(op: Operation) -> None:
-    """Check that memory has at least as many dimensions as a vector that is accessed.
+    """Check the rank of the memory that an update or an access of a vector is to.
+
+    An update has an index for each dimension.  A vector has at most as many dimensions
+    as the memory.
 
     Raises:
-        VerifyException: it has not.
+        VerifyException: it is not so.
     """
+    if op.name == "memref.atomic_rmw":
+        rank = cast("MemRefType", op.operands[1].type).get_num_dims()
+        if (given := len(op.operands) - 2) != rank:
+            wanted = f"expected {rank} indices, one a dimension"
+            raise VerifyException(f"{wanted}, got {given}")
     if op.name not in ACCESSES:
         return
     types = [x.type for x in (*op.results, *reversed(op.operands))]
