@@ -106,7 +106,7 @@ def problem_of(op: linalg.GenericOp, its: ProductLoops) -> Problem:
 
     def operand(at: int, *dims: int) -> GemmOperand:
         of, sizes = its.of[at], its.sizes
-        apart, batched = sizes[of[-1]], its.batch in of
+        apart = sizes[of[-1]]
         transposed = of.index(dims[0]) > of.index(dims[1])
         return GemmOperand(
             type=str(tensor_type(op.operands[at])),
@@ -114,8 +114,7 @@ def problem_of(op: linalg.GenericOp, its: ProductLoops) -> Problem:
             shape=(sizes[dims[0]], sizes[dims[1]]),
             strides=(1, apart) if transposed else (apart, 1),
             transposed=transposed,
-            batched=batched,
-            batch_dimension=of.index(its.batch) if its.batch in of else 0,
+            batched=its.batch is not None,  # then it is the first dimension
             matrices=1 if its.batch is None else sizes[its.batch],
         )
 
