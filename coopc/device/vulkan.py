@@ -240,10 +240,11 @@ NVIDIA = Device(
     # that they take, 8 subgroups need 1,590 for HMMA at 612 TF/s, and 2,176 for what
     # goes through the first cache and work-group memory: 128 bytes a cycle of LDSM and
     # STS, 64 of LDG.  All LDG have one scoreboard, so to wait for one is to wait for
-    # all: loads that are issued product by product take 548 us for 377, and late stores
-    # 386 us, but for sizes that are not known 409 us for 422.  Without slices, loads
-    # come early in an iteration and are moved to other registers at its end: to wait
-    # for them in its midst takes 516 us for 389 (A along M).
+    # all: with loads that are issued product by product, 4096^3 takes 548 us instead of
+    # 377, and with late stores 386 us; but if sizes are not known, late stores take 409
+    # us instead of 422.  Without slices, loads come early in an iteration and are moved
+    # to other registers at its end: to wait for them in its midst takes 516 us instead
+    # of 389 (A along M).
     #
     # Bytes with K across rows, 4096^3 on an H100, in TOP/s: 320 as they are; turned by
     # masks and shifts 480, in whole lines 505, before the products of a step 509, with
@@ -278,8 +279,8 @@ NVIDIA = Device(
     # the parts; cuBLAS takes 14.  With 16 rows, neither three or four steps ahead, nor
     # half as many columns, nor other steps are faster: 13.9 us, and 14.2 to 25.
     #
-    # With B along K, tiles without slices take 8% more, which bounds 4096^3 to 444 us;
-    # with A along M they do not (396 us, and 382 us with both as rows, in slices).
+    # With B along K, tiles without slices take 8% longer: 4096^3 takes 444 us.  With A
+    # along M they do not (396 us); with both as rows, in slices, it takes 382 us.
     gemm_tiles=(
         GemmTiles((128, 256), (64, 64), 64, 1, band=8, sliced=True, cost=(23, 21.7)),
         GemmTiles((128, 256), (64, 64), 32, 1, band=8, cost=(29, 24.8)),

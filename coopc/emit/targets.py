@@ -39,8 +39,8 @@ class DeviceTarget(Target):
     """A device of `--list devices`."""
     addresses: bool = False
     """Pass addresses of physical storage buffers to Vulkan kernels, not bound buffers;
-    this is implied if the module computes addresses. An address is a multiple of 16
-    where an access says that it is aligned."""
+    this is implied if the module computes addresses. If accesses have an alignment,
+    the addresses must be multiples of 16."""
 
     def facts(self, module: ModuleOp) -> Facts:
         """What a module is emitted for; options go before what the module says.

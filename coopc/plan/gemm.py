@@ -712,8 +712,8 @@ def plan_whole_gemm(problem: Problem, device: Device) -> GemmPlan | None:
         and (suits_slices if x.sliced else has_whole_tiles)(problem, x, unknown=True)
     )
     best = min(suited, key=turned_share, default=None)
-    # Late stores take 409 us for 422 on an H200, 4096^3 of f16; of known sizes 386 us
-    # for 377.
+    # On an H200, 4096^3 of f16 takes 409 us with late stores and 422 us without; if
+    # sizes are known, 386 us and 377 us.
     return best and replace(best, late=best.sliced)
 
 

@@ -212,7 +212,7 @@ class Operands:
 
 
 def _prefix(total: str, at: tuple[str, str]) -> str:
-    """Return what names of a part of C begin with; its sums may be others', too."""
+    """Return a prefix for names of a part of C; parts may have the same sums."""
     return "%" + re.sub(r"\W", "", "_".join((total, *at)))
 
 

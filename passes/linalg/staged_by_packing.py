@@ -236,10 +236,13 @@ class PackedKernel(Operands):
         return text
 
     def read_at_edges(self, memory: Memory, size: int, first: str, k: str) -> str:
-        """Return the loads of words, %v#0 and more, masked where it is necessary.
+        """Return the loads of words, %v#0 and more, masked at the edges of the matrix.
 
-        That is from k on, of %left rows or columns, or fewer; if they are %rows_in,
-        there are as many as are loaded.
+        Args:
+            memory: of which the elements of one k are consecutive.
+            size: how many rows or columns.
+            first: the first of them; there are %left, and %rows_in says if all are.
+            k: the first k.
         """
         loaded = range(self.channel)
         names = ", ".join(f"%v{t}" for t in loaded)

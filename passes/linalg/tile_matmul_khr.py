@@ -395,7 +395,8 @@ class StagedKernel:
         checked = str(self._region(write))
         epilogue = self.its.problem.epilogue
         if epilogue is not None and epilogue.in_place:
-            # What is beyond C reads its last row and column: those of the same part.
+            # Elements beyond C read its last row or column, which another subgroup
+            # may store, unless it is in the same part.
             checked = f"\n  scf.if {self._begins_inside(at)} {{{checked}\n  }}"
         self.lines.do(f"scf.if {inside} {{{within}\n  }} else {{{checked}\n  }}")
 
