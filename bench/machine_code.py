@@ -1,8 +1,8 @@
-"""What a kernel has to do in its loop along K, by NVIDIA's machine code.
+"""Counts the instructions of a kernel's loop along K in NVIDIA's machine code.
 
-The driver's pipeline cache has the code, compressed by Zstandard, and `nvdisasm`, which
-Triton's package brings, writes it as text.  Without PyTorch, Triton and the package
-zstandard there is nothing to tell.
+The driver's pipeline cache has the code, compressed by Zstandard.  `nvdisasm`, which is
+part of Triton's package, disassembles it.  Nothing is counted without PyTorch, Triton
+and the package zstandard.
 """
 
 from __future__ import annotations
@@ -20,26 +20,25 @@ from pathlib import Path
 from bench.harness import pytorch
 
 FRAME = b"\x28\xb5\x2f\xfd"
-"""What a frame of Zstandard begins with."""
+"""The magic number of a Zstandard frame."""
 INSTRUCTION_BYTES = 16
 OPCODES = {0x23C, 0x237, 0x83B, 0xB1D, 0x947, 0x94D, 0x918}
-"""Low 12 bits of HMMA, IMMA, LDSM, BAR, BRA, EXIT and NOP: code is from the first to
-the last of them."""
+"""The low 12 bits of HMMA, IMMA, LDSM, BAR, BRA, EXIT and NOP.  Code is taken to reach
+from the first of them to the last."""
 ALWAYS = 7
-"""The predicate of an instruction that always is executed, bits 12 to 15."""
+"""Bits 12 to 15, the predicate, of an instruction that is always executed."""
 PRODUCTS = ("HMMA", "IMMA")
 LINE = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)([^;]*);")
 REGISTERS, THREADS, BLOCKS = 65536, 2048, 32
-"""Of a multiprocessor, compute capability 9.0 (CUDA C++ Programming Guide)."""
+"""What a multiprocessor of compute capability 9.0 has (CUDA C++ Programming Guide)."""
 SHARED_BYTES = 48 << 10
-"""Of work-groups of a Vulkan shader that share a multiprocessor, as it was measured."""
+"""Work-group memory of a multiprocessor that Vulkan shaders get, as measured."""
 
 
 def in_loop(cache: bytes) -> Mapping[str, int] | None:
-    """Return how many instructions of each kind a loop of products has.
+    """Return how many instructions of each kind the loop with most products has.
 
-    It is that with the most products in the code that a pipeline cache has; None where
-    there is none, or nothing to find it with.
+    None if the pipeline cache has no such loop, or tools to find it are missing.
     """
     try:
         torch, zstandard = pytorch(), import_module("zstandard")
@@ -61,7 +60,10 @@ def in_loop(cache: bytes) -> Mapping[str, int] | None:
 
 
 def codes(blob: bytes) -> Iterator[bytes]:
-    """Yield what may be machine code, at both alignments."""
+    """Yield what may be machine code.
+
+    Its instructions begin at multiples of 16 bytes, or 8 bytes behind these.
+    """
     for phase in (0, INSTRUCTION_BYTES // 2):
         ends = range(phase, len(blob) - INSTRUCTION_BYTES + 1, INSTRUCTION_BYTES)
         words = ((at, *struct.unpack_from("<H", blob, at)) for at in ends)
@@ -81,7 +83,7 @@ def disassembled(code: bytes, tool: Path, architecture: str) -> str:
 
 
 def loops(text: str) -> Iterator[Counter[str]]:
-    """Yield the instructions of each loop of products, by kind.
+    """Yield how many instructions of each kind each loop with products has.
 
     >>> text = '''/*0010*/ HMMA.16816.F32 R4, R8, R12, R4 ;
     ... /*0020*/ IMAD.MOV.U32 R1, RZ, RZ, R2 ;
