@@ -228,7 +228,7 @@ def test_valid_for_nvidia(ab: str, b: str, dynamic: bool) -> None:
     """The device's own tiles: 8 subgroups, at most 48 KiB of work-group memory."""
     types = (ab, "i32") if ab == "i8" else (ab, "f32")
     gemm = Gemm((4096, 4096, 4096), b=b, types=types, dynamic=dynamic)
-    passes = "coopc-khr{device=nvidia staged=true}"
+    passes = pipeline("", "nvidia")
     artifact = coopc.compile(gemm.text, passes, "spirv-binary")
     assert validate_spirv(artifact.bytes, "vulkan1.3") is None
     names = [x.name for x in artifact.interface]
