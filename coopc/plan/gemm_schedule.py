@@ -114,7 +114,7 @@ def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
         (of, tile) for tile in range(1, 1 + ahead) for of in plan.panel_of
     ]
     if plan.late:
-        there += [("b", x) for x in range(1, SLICES)]
+        there.extend(("b", x) for x in range(1, SLICES))
         held = [("b", x) for x in range(SLICES, last)]
     elif plan.sliced:
         there, held = [*there, ("b", 1)], [("a", 1), ("b", 2), ("b", 3)]
@@ -127,7 +127,7 @@ def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
     )
     end: Actions = (*begun, *more, Barrier(), Read(last), rest)
     if plan.late:
-        at_once = ("a", 1), *(("b", last + x) for x in range(SLICES))
+        firsts = ((*turned["b"], Store("b", last + x)) for x in range(SLICES))
         others = {x: (*turned["b"], Store("b", x)) for x in range(SLICES, last)}
         return begin, (
             Fetch("a", 1),
@@ -138,7 +138,7 @@ def pipelined_schedule(plan: GemmPlan) -> tuple[Actions, Actions]:
                     for x in range(last - 1)
                 )
             ),
-            *chain(*((*turned[of], Store(of, tile)) for of, tile in at_once)),
+            *(*turned["a"], Store("a", 1), *chain(*firsts)),
             *end,
         )
     if plan.sliced:
