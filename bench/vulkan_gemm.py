@@ -163,6 +163,7 @@ def cublas(case: Case, arrays: list[Array]) -> float | None:
     if case.gemm.types[0] == "bf16":
         a, b = (torch.from_numpy(x.view(np.int16)).cuda() for x in arrays[:2])
         a, b = a.view(torch.bfloat16), b.view(torch.bfloat16)
+    a = a.t() if case.gemm.a == "km" else a
     b = b.t() if case.gemm.b == "nk" else b
     run = partial(torch.mm, a, b, out_dtype=torch.float32)
     if case.gemm.types[0] == "i8":
