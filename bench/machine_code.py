@@ -116,7 +116,7 @@ def resident(registers: float, shared_bytes: float, work_items: int) -> int:
     >>> resident(252, 43264, 256), resident(82, 16384, 512)
     (1, 1)
     """
-    held = -(-int(registers) // 8) * 8 * work_items
+    held = max(-(-int(registers) // 8), 1) * 8 * work_items
     room = [REGISTERS // held, THREADS // work_items, BLOCKS]
     if shared_bytes:
         room.append(SHARED_BYTES // int(shared_bytes))

@@ -41,7 +41,7 @@ from coopc.run.worker import TIMEOUT_SECONDS, RunFailed, Worker, give_up, serve,
 OUT_OF_BOUNDS = "coopc.out_of_bounds"
 """What `coopc.run.bounds_checks` calls."""
 
-STACK_BYTES = 256 << 20
+STACK_BYTES = 64 << 20
 """The stack of each thread; that of the first one is at most the system's hard limit.
 A kernel keeps its private memory there: a long row of a Triton kernel takes several
 MiB.  Pages that it does not touch are not allocated."""

@@ -56,6 +56,8 @@ LAUNCH_SECONDS = 600
 """How long a driver's compiler and a kernel may take: emulated ones are long."""
 LAUNCH = "coopc.launch"
 """What errors of a launch from Python begin with."""
+Launch: TypeAlias = "tuple[Interface, list[Given], list[Array]]"
+"""A kernel of a sequence, its arguments, and the memory that it is given."""
 Grid: TypeAlias = "int | Sequence[int]"
 """Work-groups along x, or along up to three axes."""
 
@@ -187,8 +189,7 @@ class Executable:
             given = [copied([x])[0] for x in call.given]
             memories = [given, _temporaries(call.interface, given)]
             steps = self._calls(call.interface, memories)
-            calls = [pack(step, known) for step, known, _ in steps]
-            outcomes = self._on_device(calls, memories, **how) or [
+            outcomes = self._on_device(steps, memories, **how) or [
                 self._on_host(pack(step, known), views, **how)
                 for step, known, views in steps
             ]
@@ -209,13 +210,16 @@ class Executable:
         return outcome
 
     def _on_device(
-        self, calls: Sequence[Call], memories: Sequence[Sequence[Given]], **how: Any
+        self, steps: Sequence[Launch], memories: Sequence[Sequence[Given]], **how: Any
     ) -> list[Outcome]:
         """Run kernels whose memory stays on the device, and take that of arguments.
 
         What is not used is not there.  Nothing is run where a kernel has memory that is
         not whole, from the first element on.
         """
+        if self.execute_sequence is None:
+            return []
+        calls = [pack(kernel, known) for kernel, known, _ in steps]
         every = [*chain(*memories)]
         starts = {
             start_of(x): n
@@ -225,8 +229,7 @@ class Executable:
         places = [[starts.get(start_of(x)) for x in call.buffers] for call in calls]
         used = sorted({n for step in places for n in step if n is not None})
         if (
-            self.execute_sequence is None
-            or any(None in step for step in places)
+            any(None in step for step in places)
             or any(x.interface.addresses or 0 in x.groups for x in calls)
             or not calls
         ):
@@ -241,13 +244,13 @@ class Executable:
 
     def _calls(
         self, interface: Interface, memories: Sequence[Sequence[Given]]
-    ) -> list[tuple[Interface, list[Given], list[Array]]]:
-        """Return the kernel of each step, its arguments, and the memory it is given.
+    ) -> list[Launch]:
+        """Return the launch of each step.
 
         Raises:
             ValueError: a kernel does not take them; nothing has run yet.
         """
-        found: list[tuple[Interface, list[Given], list[Array]]] = []
+        found: list[Launch] = []
         known = {each.name: each for each in self.interface}
         sizes = sizes_of(interface, memories[0])
         _check_results(interface, memories[0], sizes)

@@ -10,8 +10,8 @@ Fails:   never; products of dynamic sizes, of memory with gaps between rows, and
     %t = linalg.generic .. ins(%b : tensor<4096x4096xf16>) ..      B[k, n] = %b[n, k]
     %r = linalg.generic .. ins(%a, %t) ..
 
-The fastest tiles read B along N: a product of 4096 x 4096 x 4096 in f16 takes 444 us on
-an H200 with B along K, and 401 us with the transpose, which is 23 us of it.
+The fastest tiles read B along N: a product of 4096 x 4096 x 4096 in f16 takes 0.43 ms
+on an H200 with B along K, and 0.39 ms with the transpose, which is 0.023 ms of it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class TransposeProductBPass(ModulePass):
 
         def loops(op: linalg.GenericOp) -> ProductLoops | None:
             its = loops_of(op, device)
-            if its is None or not is_whole(op.inputs[1]):
+            if its is None or not all(map(is_whole, op.inputs)):
                 return None
             return its if transposes_b(problem_of(op, its), device) else None
 

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from bench.machine_code import OPCODES, codes, in_loop, loops, resident
+from bench.machine_code import OPCODES, codes, loops, resident
 
 TEXT = """
         /*0000*/                   S2R R0, SR_TID.X ;
@@ -31,10 +31,6 @@ def test_code_is_between_instructions_that_are_known(phase: int) -> None:
     blob = bytes(phase) + bytes(32) + hmma + add + exit + bytes(16)
     assert [*codes(blob)] == [hmma + add + exit]
     assert not [*codes(bytes(64))]
-
-
-def test_nothing_is_told_of_other_caches() -> None:
-    assert in_loop(b"nothing") is None
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ define void @fill(ptr %a, ptr %shared, i64 %n, {GRID}) {{
 }}
 
 define void @deep(ptr %a, {GRID}) {{
-  %memory = alloca [25165824 x i32]
+  %memory = alloca [12582912 x i32]
   %end = getelementptr i32, ptr %memory, i64 %x
   store volatile i32 11, ptr %end
   %v = load volatile i32, ptr %end
@@ -132,7 +132,7 @@ def test_what_a_kernel_may_not_do(
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_private_memory_of_96_mebibytes(session: Session, threads: int):
+def test_private_memory_of_48_mebibytes(session: Session, threads: int):
     """Deep in a thread's stack: far more than the 8 MiB that systems give."""
     found = run(session, "deep", A, groups=4, threads=threads)
     assert found[0] == 11

@@ -68,6 +68,8 @@ def test_an_epilogue_stays_in_the_product() -> None:
         (Gemm((4096, 4096, 4096), a="km", b="nk"), 1),
         (Gemm((4096, 4096, 4096), b="nk", types=("i8", "i32")), 1),
         (Gemm((4096, 4096, 4096), b="nk", dynamic=True), 1),
+        (Gemm((4096, 4096, 4104), b="nk"), 1),  # tiles with slices need whole ones
+        (Gemm((4096, 64, 65536), b="nk"), 2),  # in parts along K, and not transposed
     ],
 )
 def test_where_it_is_faster(gemm: Gemm, kernels: int) -> None:
