@@ -69,6 +69,7 @@ from coopc.run.toolchain import validate_spirv
 from coopc.sim.simulate import simulate
 from coopc.spirv.writer import binary
 from coopc.validate.compare import compare
+from coopc.xdsl_gaps import check_combining
 
 ALL = os.environ.get("COOPC_SWEEP") == "all"
 """Whether everything is swept."""
@@ -157,6 +158,7 @@ class Kernel:
     def keep(self, made: Operation) -> None:
         try:
             made.verify()
+            check_combining(made)
         except (VerifyException, ValueError):  # the latter of an index
             made.erase()
             return

@@ -133,7 +133,7 @@ def test_what_is_kept() -> None:
     assert printed.count("{simt.volatile}") == 2
     wrong = text.replace(
         "func.return",
-        "%s = vector.reduction <and>, %v : vector<2xf32> into f32\n func.return",
+        "%s = vector.broadcast %v : vector<2xf32> to vector<3x2xf32>\n func.return",
     )
     with pytest.raises(
         coopc.CompileError, match="expected operands that are the same for all lanes"
