@@ -270,14 +270,13 @@ NVIDIA = Device(
     # 1024^3 and 512^3 in the middle, and of M = 128 to 16 with N = K = 4096, and B from
     # memory, for the last six, whose second costs are guesses where both are equal.
     # Few work-groups are as fast as what each has in flight: so the last ones have long
-    # steps, which subgroups share, and two of them ahead, which is 17 us for 22 where M
-    # = 16. Larger tiles take 37 bytes of A and B in a nanosecond, with one step ahead
+    # steps, which subgroups share, and two of them ahead: 16 x 4096 x 4096 takes 13.9
+    # us; with three or four steps ahead, half as many columns or other steps, 14.2 to
+    # 25 us.  Larger tiles take 37 bytes of A and B in a nanosecond, with one step ahead
     # or two, one stage or two, 4 subgroups, 8 or 16: stores, loads of matrices and
     # products of a step follow each other, where no other work-group shares the
-    # multiprocessor.  So 128 x 4096 x 4096 takes 28 us; 25 in four parts along K, 3 of
-    # which are the second kernel, and 7 the memory of the parts; cuBLAS takes 14. With
-    # 16 rows, neither three or four steps ahead, nor half as many columns, nor other
-    # steps are faster: 13.9 us, and 14.2 to 25.
+    # multiprocessor.  So 128 x 4096 x 4096 takes 28 us, and 25 us in four parts along
+    # K: 3 for the second kernel, and 7 for the memory of the parts.  cuBLAS takes 14.
     #
     # With B along K, tiles without slices take 8% longer.  In one run of 4096^3, in one
     # command buffer: 444 us; with A along M 396 us; with both as rows, in slices, 382

@@ -308,10 +308,9 @@ def _run(
 
 def main() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
-    if soft != resource.RLIM_INFINITY:
-        wanted = max(soft, STACK_BYTES)
-        if hard != resource.RLIM_INFINITY:
-            wanted = min(wanted, hard)
+    endless = resource.RLIM_INFINITY
+    if soft != endless and soft < STACK_BYTES:
+        wanted = STACK_BYTES if hard == endless else min(hard, STACK_BYTES)
         resource.setrlimit(resource.RLIMIT_STACK, (wanted, hard))
     threading.stack_size(STACK_BYTES)
     serve({"open": lambda: None, "run": _run})

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import IntegerAttr, i1, i32
+from xdsl.dialects.builtin import i1, i32
 from xdsl.ir import Attribute
 
-from coopc.dialects import simt
 from coopc.dialects.memref_forms import PrefetchOp
 from coopc.emit import memref
 from coopc.emit.arith import is_i1
@@ -270,11 +269,9 @@ def is_whole(e: Emission, view: View, width: int) -> bool:
 
 def is_physical(e: Emission, op: vector.StoreOp, view: View, width: int) -> bool:
     """Whether a part of a vector is stored through a cast pointer, aligned for that."""
-    aligned = op.attributes.get(simt.ALIGNMENT)
     if view.storage != PHYSICAL or width not in (2, 4) or view.element == i1:
         return False
-    size = width * e.types.bytes_of(view.element)
-    return isinstance(aligned, IntegerAttr) and aligned.value.data % size == 0
+    return alignment_of(op, 1) % (width * e.types.bytes_of(view.element)) == 0
 
 
 def _vector_access(
@@ -301,15 +298,13 @@ def words_of(e: Emission, op: vector.LoadOp, view: View) -> int | None:
     """How many words a load is; None where it is not done so."""
     type = op.result.type
     element = element_of(type)
-    aligned = op.attributes.get(simt.ALIGNMENT)
-    has_words = view.base in e.whole.bindings or view.storage == PHYSICAL
-    if not has_words or not isinstance(aligned, IntegerAttr):
+    if view.base not in e.whole.bindings and view.storage != PHYSICAL:
         return None
     if element == i1 or (bits := e.types.bits(element)) > WORD:
         return None
     count, rest = divmod(count_of(type) * bits, WORD)
     whole = all(width * bits % WORD == 0 for width in e.types.widths(type))
-    if rest or count not in COUNTS or not whole or aligned.value.data % (4 * count):
+    if rest or count not in COUNTS or not whole or alignment_of(op, 1) % (4 * count):
         return None
     return count
 

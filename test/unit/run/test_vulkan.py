@@ -90,6 +90,10 @@ def test_statistics(lavapipe: vulkan.Session, spirv: Callable[..., bytes]):
     found = lavapipe.statistics(shader, [256, 256])
     assert found.milliseconds > 0
     assert not found.numbers
+    assert struct.unpack_from("<II", found.cache) == (
+        32,
+        1,
+    )  # size, version
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.linalg_gemms import STAGED, check_product
 
 import coopc
 from coopc.generate.gemms import Gemm
 from coopc.passes.linalg import pad_product_rows
 from coopc.run import executable
 
-PIPELINE = "coopc-khr{device=lavapipe staged=true}"
 GEMMS = {
     "odd": Gemm((33, 35, 37)),
     "added": Gemm((40, 35, 24), fill=False),
@@ -34,24 +34,19 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("on", ["sim", "vulkan"])
 @pytest.mark.parametrize("name", GEMMS)
 def test_products_are_what_numpy_computes(name: str, on: str) -> None:
-    gemm = GEMMS[name]
-    arrays = gemm.arrays()
-    expected = gemm.expected(*arrays)
-    device = "lavapipe" if on == "vulkan" else None
-    coopc.launch(gemm.text, *arrays, on=on, device=device, pipeline=PIPELINE)
-    np.testing.assert_array_equal(arrays[2], expected)
+    check_product(GEMMS[name], on)
 
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("name", GEMMS)
 def test_only_what_is_misaligned_is_copied(name: str) -> None:
-    artifact = coopc.compile(GEMMS[name].text, PIPELINE, "spirv")
+    artifact = coopc.compile(GEMMS[name].text, STAGED, "spirv")
     steps = [step for each in artifact.interface for step in each.steps]
     assert max(len(steps) - 1, 0) == COPIES.get(name, 3)
 
 
 def test_small_products_stay() -> None:
-    artifact = coopc.compile(Gemm((33, 35, 37)).text, PIPELINE, "spirv")
+    artifact = coopc.compile(Gemm((33, 35, 37)).text, STAGED, "spirv")
     assert [each.name for each in artifact.interface] == ["gemm"]
 
 
@@ -69,5 +64,5 @@ def test_what_is_beyond_a_row_is_not_read(monkeypatch: pytest.MonkeyPatch) -> No
         return found
 
     monkeypatch.setattr(executable, "_temporaries", poisoned)
-    coopc.launch(gemm.text, *arrays, on="vulkan", device="lavapipe", pipeline=PIPELINE)
+    coopc.launch(gemm.text, *arrays, on="vulkan", device="lavapipe", pipeline=STAGED)
     np.testing.assert_array_equal(arrays[2], expected)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.epilogues import Fused
+from support.linalg_gemms import STAGED, check_product
 
 import coopc
 from coopc.device import LAVAPIPE, NVIDIA
@@ -12,7 +13,6 @@ from coopc.generate.gemms import Gemm
 from coopc.passes.linalg import split_product_k
 from coopc.plan.gemm import GemmOperand, Problem, parts_along_k
 
-PIPELINE = "coopc-khr{device=lavapipe staged=true}"
 GEMMS = {
     "whole": Gemm((32, 32, 64)),
     "ragged": Gemm((19, 40, 36)),
@@ -35,18 +35,13 @@ def halves(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("on", ["sim", "vulkan"])
 @pytest.mark.parametrize("name", GEMMS)
 def test_products_are_what_numpy_computes(name: str, on: str) -> None:
-    gemm = GEMMS[name]
-    arrays = gemm.arrays()
-    expected = gemm.expected(*arrays)
-    device = "lavapipe" if on == "vulkan" else None
-    coopc.launch(gemm.text, *arrays, on=on, device=device, pipeline=PIPELINE)
-    np.testing.assert_array_equal(arrays[2], expected)
+    check_product(GEMMS[name], on)
 
 
 @pytest.mark.usefixtures("halves")
 def test_one_kernel_multiplies_and_one_adds() -> None:
     for name in ("whole", "ragged", "transposed", "integers"):
-        artifact = coopc.compile(GEMMS[name].text, PIPELINE, "spirv")
+        artifact = coopc.compile(GEMMS[name].text, STAGED, "spirv")
         (sequence,) = (x for x in artifact.interface if x.steps)
         assert len(sequence.steps) == 2, name
 
@@ -56,7 +51,7 @@ def test_an_epilogue_is_behind_the_sum() -> None:
     its = Fused(Gemm((19, 24, 32)), "bias_relu", "f16")
     arrays = its.arrays()
     expected = its.expected(*arrays)
-    coopc.launch(its.text, *arrays, on="vulkan", device="lavapipe", pipeline=PIPELINE)
+    coopc.launch(its.text, *arrays, on="vulkan", device="lavapipe", pipeline=STAGED)
     np.testing.assert_allclose(arrays[2], expected, rtol=2e-3)
 
 

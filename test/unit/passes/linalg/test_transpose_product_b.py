@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from support.epilogues import Fused
+from support.linalg_gemms import STAGED, check_product
 
 import coopc
 from coopc.generate.gemms import Gemm
 from coopc.passes.linalg import transpose_product_b
 
-PIPELINE = "coopc-khr{device=lavapipe staged=true}"
 GEMMS = {
     "whole": Gemm((32, 48, 64), b="nk"),
     "ragged": Gemm((19, 41, 35), b="nk"),
@@ -31,18 +31,13 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("on", ["sim", "vulkan"])
 @pytest.mark.parametrize("name", GEMMS)
 def test_products_are_what_numpy_computes(name: str, on: str) -> None:
-    gemm = GEMMS[name]
-    arrays = gemm.arrays()
-    expected = gemm.expected(*arrays)
-    device = "lavapipe" if on == "vulkan" else None
-    coopc.launch(gemm.text, *arrays, on=on, device=device, pipeline=PIPELINE)
-    np.testing.assert_array_equal(arrays[2], expected)
+    check_product(GEMMS[name], on)
 
 
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("name", GEMMS)
 def test_one_kernel_transposes_and_one_multiplies(name: str) -> None:
-    artifact = coopc.compile(GEMMS[name].text, PIPELINE, "spirv")
+    artifact = coopc.compile(GEMMS[name].text, STAGED, "spirv")
     (sequence,) = (x for x in artifact.interface if x.steps)
     assert len(sequence.steps) == 2
 
@@ -52,9 +47,9 @@ def test_an_epilogue_stays_in_the_product() -> None:
     its = Fused(Gemm((19, 24, 32), b="nk"), "bias_relu", "f16")
     arrays = its.arrays()
     expected = its.expected(*arrays)
-    coopc.launch(its.text, *arrays, on="vulkan", device="lavapipe", pipeline=PIPELINE)
+    coopc.launch(its.text, *arrays, on="vulkan", device="lavapipe", pipeline=STAGED)
     np.testing.assert_allclose(arrays[2], expected, rtol=2e-3)
-    artifact = coopc.compile(its.text, PIPELINE, "spirv")
+    artifact = coopc.compile(its.text, STAGED, "spirv")
     assert [len(x.steps) for x in artifact.interface if x.steps] == [2]
 
 
