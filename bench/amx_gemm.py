@@ -24,7 +24,8 @@ import numpy as np
 from bench.cpu_gemm import PROCESSES, Case, in_turn, ours, rows, timed
 from bench.harness import Row, line, lowered
 from coopc.generate.gemms import Gemm
-from coopc.run.cpu import aligned, cores, llvm_ir
+from coopc.run.arrays import aligned
+from coopc.run.cpu import cores, llvm_ir
 from coopc.run.native import Native, optimised
 from coopc.run.tiles import Tiles, best, prepare
 

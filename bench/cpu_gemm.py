@@ -34,7 +34,8 @@ import numpy as np
 from bench.harness import Row, line, lowered
 from coopc.generate.gemms import Gemm
 from coopc.passes.cpu.stages import Stages
-from coopc.run.cpu import Program, aligned, cores, llvm_ir
+from coopc.run.arrays import aligned
+from coopc.run.cpu import Program, cores, llvm_ir
 from coopc.run.thread_pool import ThreadPool
 from coopc.run.tiles import Tiles
 

@@ -150,6 +150,11 @@ class Problem:
         return () if self.epilogue is None else self.epilogue.outputs
 
     @property
+    def stored(self) -> tuple[GemmOperand, ...]:
+        """The memory that is stored to."""
+        return tuple(x.memory for x in self.outputs) or (self.c,)
+
+    @property
     def elements(self) -> tuple[str, str, str]:
         """The element types of A, B and C, with signs."""
         return self.a.element, self.b.element, self.c.element
@@ -362,6 +367,8 @@ class GemmPlan:
     late: bool = False
     """Whether A and the first slices of B of a step are stored in the last product of
     the step before; only with slices."""
+    streams: bool = False
+    """Whether stores of C are nontemporal, if C begins with a cache line."""
 
     def __post_init__(self) -> None:
         (m, n), (sub_m, sub_n) = self.group, self.subgroup

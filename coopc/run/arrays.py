@@ -4,6 +4,7 @@ import ctypes
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from math import prod
 from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
@@ -20,6 +21,8 @@ BITS = {
     "float8_e5m2": "uint8",
 }
 """What holds the bits of types that numpy does not have."""
+PAGE_BYTES = 4096
+"""Results up to this size are not aligned: kernels do not stream them."""
 _EXPECTED = (
     "expected a number, or an array of numpy, DLPack or PyTorch, or a list of arrays"
 )
@@ -57,7 +60,7 @@ def to_argument(given: object) -> Given:
     try:
         if has_array or hasattr(form, "__dlpack__"):
             return np.asarray(form) if has_array else np.from_dlpack(form)
-    except (TypeError, BufferError, RuntimeError) as error:
+    except (TypeError, ValueError, BufferError, RuntimeError) as error:
         raise ValueError(f"cannot share the memory of an array: {error}") from error
     raise ValueError(f"{_EXPECTED}, got {type(form).__name__}")
 
@@ -83,7 +86,11 @@ def _memory_at(tensor: Any) -> Array:
     if not device.startswith("cpu"):
         raise ValueError(f"expected a tensor in CPU memory, got {device}")
     name = str(tensor.dtype).rpartition(".")[2]
-    type = np.dtype(BITS.get(name, name))
+    try:
+        type = np.dtype(BITS.get(name, name))
+    except TypeError as error:
+        types = f"numpy's or {', '.join(BITS)}"
+        raise ValueError(f"expected a tensor of {types}, got {name}") from error
     shape = tuple(tensor.shape)
     steps = [int(each) * type.itemsize for each in tensor.stride()]
     reach = [(n - 1) * x for n, x in zip(shape, steps, strict=True)]
@@ -97,6 +104,25 @@ def _memory_at(tensor: Any) -> Array:
 def start_of(array: Array) -> int:
     """Return the address of the first element of an array."""
     return int(array.__array_interface__["data"][0])
+
+
+def aligned(size: int, alignment: int = 64) -> Array:
+    """Return bytes, all zero, whose address is a multiple of an alignment."""
+    memory = np.zeros(size + alignment, np.uint8)
+    start = -start_of(memory) % alignment
+    return memory[start : start + size]
+
+
+def zeros(shape: Sequence[int], dtype: npt.DTypeLike) -> Array:
+    """Return zeros, aligned to a cache line if they are larger than a page.
+
+    Kernels use nontemporal stores only for results that are so aligned, as numpy's own
+    arrays are not.
+    """
+    size = prod(shape) * np.dtype(dtype).itemsize
+    if size <= PAGE_BYTES:
+        return np.zeros(shape, dtype)
+    return aligned(size).view(dtype).reshape(shape)
 
 
 def homes(arguments: Sequence[Given]) -> list[int]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from coopc.run.arrays import Argument, Array
+from coopc.run.arrays import Argument, Array, aligned
 from coopc.run.native import (
     KIND,
     PREFIX,
@@ -261,13 +261,6 @@ def llvm_ir(module: ModuleOp) -> str:
     from coopc.llvm.text import text
 
     return text(emit_module(module, Facts(device(DEVICE), prefix=PREFIX)))
-
-
-def aligned(size: int, alignment: int = 64) -> Array:
-    """Bytes whose address is a multiple of an alignment."""
-    memory = np.zeros(size + alignment, np.uint8)
-    start = -memory.ctypes.data % alignment
-    return memory[start : start + size]
 
 
 def parts(total: int, threads: int) -> list[range]:

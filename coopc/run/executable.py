@@ -47,6 +47,7 @@ from coopc.run.arrays import (
     start_of,
     to_argument,
     write_back,
+    zeros,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 
 LAUNCH_SECONDS = 600
 """How long a driver's compiler and a kernel may take: emulated ones are long."""
+MAX_GROUPS = (1 << 31) - 1
+"""Along an axis: drivers count work-groups in 32 bits."""
 LAUNCH = "coopc.launch"
 """What errors of a launch from Python begin with."""
 Launch: TypeAlias = "tuple[Interface, list[Given], list[Array]]"
@@ -170,9 +173,8 @@ class Executable:
         groups = None if grid is None else _three(grid)
         if groups is not None and interface.name in self.without_grid:
             raise ValueError(
-                f"--grid is not allowed for {interface.name}, got "
-                f"{','.join(map(str, groups))}: coopc made this kernel and chooses its "
-                "work-groups"
+                f"expected no grid (--grid, grid=) for {interface.name}, whose "
+                f"work-groups coopc chooses, got {','.join(map(str, groups))}"
             )
         call = pack(interface, given, groups)
         _check_results(interface, call.given, sizes_of(interface, call.given))
@@ -285,7 +287,7 @@ class Executable:
         for argument, shape in zip(results, interface.results, strict=True):
             assert isinstance(argument, Buffer), argument
             numbers = [evaluate(size, sizes) for size in shape]
-            found.append(np.zeros(numbers, dtype_of(argument.element)))
+            found.append(zeros(numbers, dtype_of(argument.element)))
         return found
 
     def run(
@@ -364,7 +366,7 @@ def _temporaries(interface: Interface, given: Sequence[Given]) -> list[Given]:
     sizes = sizes_of(interface, given)
     found: list[Given] = []
     for each in interface.temporaries:
-        memory = np.zeros(evaluate(each.elements, sizes), dtype_of(each.element))
+        memory = zeros([evaluate(each.elements, sizes)], dtype_of(each.element))
         if each.data is not None:
             memory.view(np.uint8)[:] = np.frombuffer(b64decode(each.data), np.uint8)
         found.append(memory)
@@ -395,9 +397,9 @@ def _three(grid: Grid) -> tuple[int, int, int]:
         sizes = tuple(map(index, (grid,) if isinstance(grid, int) else grid))
     except TypeError:  # a float is no number of work-groups
         sizes = ()
-    if not 1 <= len(sizes) <= 3 or min(sizes) < 0:
+    if not 1 <= len(sizes) <= 3 or min(sizes) < 0 or max(sizes) > MAX_GROUPS:
         raise ValueError(
-            f"expected a grid of one to three integers from 0 on, got {grid}"
+            f"expected a grid of one to three integers, 0 to {MAX_GROUPS}, got {grid}"
         )
     x, y, z = (*sizes, 1, 1)[:3]
     return x, y, z

@@ -19,7 +19,7 @@ import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, pairwise
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,7 @@ from coopc.interface_call import (
     memory_of,
     sizes_of,
 )
-from coopc.run.arrays import Array, Outcome, start_of
+from coopc.run.arrays import Array, Outcome, start_of, zeros
 from coopc.run.cpu import Groups, Prepared, Program, Steps, steps_of
 
 KEPT = 64
@@ -92,7 +92,7 @@ class KeptLaunch:
     def run(self, given: Sequence[Given], where: str) -> Outcome | None:
         """Run it on arguments of its form; None if some overlap otherwise."""
         arrays = [x for x in given if isinstance(x, np.ndarray)]
-        arrays += [np.zeros(*x) for x in self.results]
+        arrays += [zeros(*x) for x in self.results]
         starts = np.array([start_of(x) for x in arrays], np.int64)
         if not _apart(starts.tolist(), self.sizes):
             return None
@@ -120,6 +120,12 @@ class InProcess:
         default_factory=dict[LaunchForm, "KeptLaunch | None"]
     )
     """In the order in which they were used; None of those that cannot be kept."""
+
+    def __getstate__(self) -> NoReturn:
+        raise TypeError(
+            "cannot pickle or copy what coopc.load gives with on='cpu', as its code is "
+            "in this process: load it in each"
+        )
 
     def execute(
         self,

@@ -34,12 +34,14 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.dialects.narrow import memref_type
+from coopc.dialects.simt import ALIGNMENT
 from coopc.interface import PACKING_ENTRY
 from coopc.ir.control_flow import free_name
 from coopc.passes.cpu.stages import KERNELS, PackedArgument, Stages, map_of_sizes
 from coopc.passes.linalg.epilogue import CALLS
 from coopc.passes.linalg.kernel_text import Memory, Operands, functions, kernel
 from coopc.passes.linalg.match import Multiplication, constant_text, extent
+from coopc.plan.core_gemm import LINE_BYTES
 from coopc.plan.gemm import AXES, GemmPlan, Output, Packed
 from coopc.remarks import remark
 
@@ -54,6 +56,8 @@ Shares: TypeAlias = tuple[AffineExpr, tuple[AffineExpr | int, ...]]
 """Work-groups that pack B for the caller, and factors of its elements then."""
 Operand: TypeAlias = Literal["none", "b"]
 """What the caller packs."""
+PAST_CACHES = f" {{nontemporal = true, {ALIGNMENT} = {LINE_BYTES} : i64}}"
+"""Attributes of nontemporal stores of whole cache lines."""
 UNKNOWN = 1 << 40
 """A size of memory that is larger than any, where its own cannot be said."""
 
@@ -91,6 +95,8 @@ class PackedKernel(Operands):
             for x, output in zip(found.stored, problem.outputs, strict=True)
         ]
         """What the epilogue stores, and where."""
+        self.stored = [memory for memory, _ in self.outputs] or [self.c]
+        """What the kernel stores to."""
         self.plan, self.packed = plan, packed
         self.channel = plan.b.channel
         """Elements along K that share a word of packed A or B."""
@@ -351,7 +357,15 @@ class PackedKernel(Operands):
         %col = arith.muli %j, %c{self.cols} : index{self.kept_row}
         %kept_r = arith.addi %kept_row, %r : index
         %total = vector.load %kept[%kept_r, %c0] : {self.block_type}, {self.sums}"""
-        return f"""
+
+        def whole(hint: str) -> str:
+            return f"""
+      scf.for %j = %j0 to %j_whole step %c1 {{{kept}{
+                self.finished(masked=False, hint=hint)
+            }
+      }}"""
+
+        return f"""{self.lines_of_c}
   %whole_b = arith.divui %n, %c{self.cols} : index
   %j_whole = arith.minui %j1, %whole_b : index
   scf.for %i = %i0 to %i1 step %c1 {{
@@ -360,9 +374,7 @@ class PackedKernel(Operands):
     %rows_here = arith.minui %rows_left, %c{self.rows} : index
     %ii = arith.subi %i, %i0 : index
     scf.for %r = %c0 to %rows_here step %c1 {{
-      %at = arith.addi %row, %r : index
-      scf.for %j = %j0 to %j_whole step %c1 {{{kept}{self.finished(masked=False)}
-      }}
+      %at = arith.addi %row, %r : index{self.past_caches(whole)}
       scf.for %j = %j_whole to %j1 step %c1 {{{kept}
         %cols_left = arith.subi %n, %col : index
         %mask = vector.create_mask %cols_left : {self.mask}{self.finished(masked=True)}
@@ -370,8 +382,11 @@ class PackedKernel(Operands):
     }}
   }}"""
 
-    def finished(self, *, masked: bool) -> str:
-        """Return the epilogue of %total, sums of row %at of C from column %col on."""
+    def finished(self, *, masked: bool, hint: str = "") -> str:
+        """Return the epilogue of %total, sums of row %at of C from column %col on.
+
+        Stores that are not masked have the attributes `hint`.
+        """
         calls = stores = ""
         batch = "%batch" if self.problem.batched else "%c0"
         outputs = self.outputs or [(self.c, Output(self.problem.c))]
@@ -391,9 +406,44 @@ class PackedKernel(Operands):
           : {memory.matrix.type}, {self.mask}, {vector}"""
                 if masked
                 else f"""
-        vector.store {value}, {where} : {memory.matrix.type}, {vector}"""
+        vector.store {value}, {where}{hint} : {memory.matrix.type}, {vector}"""
             )
         return calls + stores
+
+    @property
+    def lines_of_c(self) -> str:
+        """%streams: whether the plan streams C and all outputs begin with a line."""
+        if not self.plan.streams:
+            return """
+  %streams = arith.constant false"""
+        lines, address = "", "%of_line"
+        for memory in self.stored:
+            name, element = memory.name, memory.element
+            lines += f"""
+  {name}_first = memref.reinterpret_cast {name} to offset: [0], sizes: [], strides: []
+    : {memory.matrix.type} to memref<{element}>
+  {name}_at = simt.address_of {name}_first : memref<{element}>
+  {name}_or = arith.ori {address}, {name}_at : i64"""
+            address = f"{name}_or"
+        return f"""
+  %of_line = arith.constant 0 : i64{lines}
+  %in_line = arith.constant {LINE_BYTES - 1} : i64
+  %into_line = arith.andi {address}, %in_line : i64
+  %streams = arith.cmpi eq, %into_line, %of_line : i64"""
+
+    def past_caches(self, text: Callable[[str], str], where: str = "%streams") -> str:
+        """Return stores of whole rows of tiles, nontemporal under a condition.
+
+        Args:
+            text: the stores, given their attributes.
+            where: the condition.
+        """
+        if not self.plan.streams:
+            return text("")
+        return f"""
+        scf.if {where} {{{text(PAST_CACHES)}
+        }} else {{{text("")}
+        }}"""
 
     @property
     def kept_row(self) -> str:

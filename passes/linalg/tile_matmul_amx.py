@@ -28,7 +28,10 @@ after the other.
 
 A panel of B stays in the first cache while those of A stream past it: they are loaded
 as `nontemporal`.  The next slab is prefetched to the second cache, and the rows of C
-that a tile is stored to, to the first.
+that a tile is stored to, to the first.  If C is larger than the second caches of all
+threads and its rows are whole cache lines, tiles are stored through %edge by
+nontemporal stores, which read no line of C, so that nothing of it is prefetched.  The
+kernel checks that C begins with a line; if it does not, tiles are stored as usual.
 
 If memory rows run along K for A, or along N for B (after interleaving), rows are copied
 as they are.  Otherwise tiles are transposed in registers, as 16 x 16 words of 32 bits.
@@ -202,8 +205,8 @@ def multiplying(g: AmxKernel) -> str:
       }}"""
     done = of_c(g)
     end = f"""
-      %copy = arith.andi %is_last, %outside : i1
-      scf.if %copy {{{g.left}{g.to_edge}
+      %copy = arith.andi %is_last, %apart : i1
+      scf.if %copy {{{finish(g) if g.plan.streams else g.left + g.to_edge}
       }}"""
     if g.outputs:
         done = f"""
@@ -224,7 +227,7 @@ def multiplying(g: AmxKernel) -> str:
   scf.for %r = %c0 to %c{g.rows} step %c1 {{
     vector.store %value, %fill[%r, %c0] : {g.own}, {g.sums}
     vector.store %value, %edge[%r, %c0] : {g.own}, {g.sums}
-  }}{of_slab(g)}{memory_of_edges(g)}{g.block}
+  }}{of_slab(g)}{memory_of_edges(g)}{g.lines_of_c}{g.block}
   %last = arith.maxui %steps, %c1 : index
   scf.for %s0 = %c0 to %last step %c{g.plan.products} {{
     %s_end = arith.addi %s0, %c{g.plan.products} : index
@@ -237,11 +240,12 @@ def multiplying(g: AmxKernel) -> str:
     %rest = arith.remui %full, %c{UNROLL} : index
     %whole = arith.subi %full, %rest : index
     scf.for %j = %j0 to %j1 step %c1 {{ scf.for %i = %i0 to %i1 step %c1 {{{g.tile_of_c}
+      %apart = arith.ori %outside, %streams : i1
       %ii = arith.subi %i, %i0 : index{g.kept_row}{"" if g.is_zero else source}{target}{
         of_b
     }{of_a}{first}
       %steps_before = arith.muli %number, %c{unrolled} : index{
-        prefetch_rows(g) if g.prefetches_rows else ""
+        stored_to_caches(g, prefetch_rows(g)) if g.prefetches_rows else ""
     }{sums(g)}{end}
     }} }}
   }}"""
@@ -251,18 +255,28 @@ def multiplying(g: AmxKernel) -> str:
 def finish(g: AmxKernel) -> str:
     """Return the epilogue of a tile of C, whose sums are in %edge, row by row."""
 
-    def rows(masked: bool) -> str:
+    def rows(*, masked: bool = False, hint: str = "") -> str:
         return f"""
         scf.for %r = %c0 to %rows_here step %c1 {{
           %at = arith.addi %row, %r : index
           %total = vector.load %edge[%r, %c0]
-            : {g.own}, {g.sums}{g.finished(masked=masked)}
+            : {g.own}, {g.sums}{g.finished(masked=masked, hint=hint)}
         }}"""
 
     return f"""{g.left}
-        scf.if %col_in {{{rows(masked=False)}
+        scf.if %col_in {{{g.past_caches(lambda hint: rows(hint=hint))}
         }} else {{{rows(masked=True)}
         }}"""
+
+
+def stored_to_caches(g: AmxKernel, lines: str) -> str:
+    """Return operations, under the condition that stores of C are not nontemporal."""
+    if not g.plan.streams:
+        return lines
+    return f"""
+      scf.if %streams {{
+      }} else {{{lines}
+      }}"""
 
 
 def of_slab(g: AmxKernel) -> str:
@@ -362,18 +376,21 @@ def of_panel(g: AmxKernel) -> str:
 
 
 def of_c(g: AmxKernel) -> str:
-    """Return the end of a region that gives a part of C, or at an edge its memory."""
+    """Return the end of a region that gives a part of C, or %edge for tiles %apart.
+
+    Those are at an edge of C, or stored by nontemporal stores.
+    """
     inside = g.part_of(g.problem.c.strides[0])
     ones = "1, " * g.problem.batched
     return f"""
-        %of_c = scf.if %inside -> ({g.part}) {{
+        %of_c = scf.if %apart -> ({g.part}) {{
+          %at_edge = "memref.cast"(%edge) : ({g.own}) -> ({g.part})
+          scf.yield %at_edge : {g.part}
+        }} else {{
           %there = memref.subview %c[{g.c.place("%row", "%col")}]
             [{ones}{g.rows}, {PANEL}] [{ones}1, 1] : {g.types[2]} to {inside}
           %there_ = "memref.cast"(%there) : ({inside}) -> ({g.part})
           scf.yield %there_ : {g.part}
-        }} else {{
-          %at_edge = "memref.cast"(%edge) : ({g.own}) -> ({g.part})
-          scf.yield %at_edge : {g.part}
         }}
         scf.yield %of_c : {g.part}"""
 
@@ -475,7 +492,7 @@ def prefetch_rows(g: AmxKernel) -> str:
         lines += f"""
       %below{row} = arith.addi %row, %c{row + g.rows} : index
       %clamped{row} = arith.minui %below{row}, %m_last : index"""
-        for memory in [memory for memory, _ in g.outputs] or [g.c]:
+        for memory in g.stored:
             lines += prefetch_row(memory, f"%clamped{row}", str(row))
     return lines
 
@@ -511,8 +528,8 @@ def prefetch_c(g: AmxKernel, number: int) -> str:
         lines += f"""
         %in{at} = arith.andi %at{at}, %if_last : index
         %r{at} = arith.addi %row, %in{at} : index"""
-        for memory, _ in g.outputs:
-            lines += prefetch_row(memory, f"%r{at}", at)
+        of_rows = (prefetch_row(memory, f"%r{at}", at) for memory in g.stored)
+        lines += stored_to_caches(g, "".join(of_rows))
     return lines
 
 

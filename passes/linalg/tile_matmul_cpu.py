@@ -141,7 +141,7 @@ class VectorKernel(PackedKernel):
 
 def multiplying(g: VectorKernel) -> str:
     ones = "1, " * g.problem.batched
-    name, own, finish = "edge", g.own, ""
+    name, own, finish, lines = "edge", g.own, "", g.lines_of_c
     begin = f"""
       scf.if %outside {{{g.from_edge("%none")}
       }}
@@ -158,14 +158,14 @@ def multiplying(g: VectorKernel) -> str:
       }}"""
     if g.outputs:
         name, own, finish = "kept", g.block_type, g.finish_block
-        begin, end = kept(g), ""
+        begin, end, lines = kept(g), "", ""
     step = g.plan.step // g.channel
     body = f"""
   %{name} = memref.alloca() {{alignment = 64 : i64}} : {own}
   %none = arith.constant dense<{zero(g.sum)}> : {g.sums}
   scf.for %r = %c0 to %c{g.rows} step %c1 {{
     vector.store %none, %{name}[%r, %c0] : {own}, {g.sums}
-  }}{g.block}
+  }}{lines}{g.block}
   %some = arith.maxui %steps, %c1 : index
   scf.for %s0 = %c0 to %some step %c{step} {{
     %s_end = arith.addi %s0, %c{step} : index
@@ -242,11 +242,17 @@ def tile(g: VectorKernel) -> str:
     def ends(unroll: int) -> str:
         return ", ".join(f"%t{unroll}_{r}" for r in over)
 
-    stores = "".join(
-        f"""
-      vector.store %e#{r}, %sums[%c{r}, %c0] : {g.part}, {g.sums}"""
-        for r in over
-    )
+    def stores(hint: str) -> str:
+        return "".join(
+            f"""
+      vector.store %e#{r}, %sums[%c{r}, %c0]{hint} : {g.part}, {g.sums}"""
+            for r in over
+        )
+
+    store = stores("")
+    if g.plan.streams and not g.outputs:
+        store = f"""
+      %past = arith.andi %inside, %streams : i1{g.past_caches(stores, "%past")}"""
     # LLVM would reassociate sums of integers, for which registers do not suffice.
     unroll = 1 if g.element == "i16" else UNROLL
 
@@ -273,7 +279,7 @@ def tile(g: VectorKernel) -> str:
       }}"""
     return f"""{first}
       %rest = arith.remui %depth, %c{unroll} : index
-      %middle = arith.subi %depth, %rest : index{found}{stores}"""
+      %middle = arith.subi %depth, %rest : index{found}{store}"""
 
 
 def rows_of_a(g: VectorKernel, *, clamped: bool) -> str:

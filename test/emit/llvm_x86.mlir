@@ -35,6 +35,9 @@ func.func private @hidden() {
 func.func @narrow(%m: memref<4xi8>, %n: memref<4xi8>) {
   // CHECK: load i8, ptr %m, align 1{{$}}
   // CHECK: store i8 %{{.*}}, ptr %n, align 1, !nontemporal !0
+  // Such stores are ordered with no others: they are done before a function returns.
+  // CHECK-NEXT: call void @llvm.x86.sse.sfence()
+  // CHECK-NEXT: ret void
   %0 = arith.constant 0 : index
   %x = memref.load %m[%0] {nontemporal = true} : memref<4xi8>
   memref.store %x, %n[%0] {nontemporal = true} : memref<4xi8>

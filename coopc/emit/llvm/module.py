@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
-from xdsl.dialects import cf, func
+from xdsl.dialects import cf, func, memref, vector
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -329,7 +329,17 @@ def _function(whole: ModuleEmission, callee: func.FuncOp) -> None:
     parameters = iter(function.parameters)
     for arg in callee.args:
         e.set(arg, taken(arg.type, parameters))
-    body(e, callee.body, lambda last: finish(e, last.operands))
+    is_nontemporal = not whole.facts.gpu and any(
+        isinstance(op, memref.StoreOp | vector.StoreOp) and op.nontemporal.value.data
+        for op in callee.walk()
+    )
+
+    def end(last: Operation) -> None:
+        if is_nontemporal:  # x86-64 does not order these stores with later ones
+            e.intrinsic("x86.sse.sfence", VOID, (), ())
+        finish(e, last.operands)
+
+    body(e, callee.body, end)
 
 
 def _names(whole: ModuleEmission, callee: func.FuncOp) -> list[str]:

@@ -210,3 +210,33 @@ func.func @small(%a: memref<512x160xi8>, %b: memref<160x512xi8>, %c: memref<512x
   linalg.matmul ins(%a, %b : memref<512x160xi8>, memref<160x512xi8>) outs(%c : memref<512x512xi32>)
   func.return
 }
+
+// Rows of C that are whole lines: where it begins with one, stores pass the caches, and no
+// row is prefetched. Else tiles are stored where they are, as before.
+// CHECK-LABEL: func.func @lines.multiply
+// CHECK:         %[[FIRST:.*]] = memref.reinterpret_cast %c to offset: [0], sizes: [], strides: [] : memref<1100x1024xi32> to memref<i32>
+// CHECK-NEXT:    %[[AT:.*]] = simt.address_of %[[FIRST]]
+// CHECK-NEXT:    %[[ANY:.*]] = arith.ori %of_line, %[[AT]] : i64
+// CHECK-NEXT:    %{{.*}} = arith.constant 63 : i64
+// CHECK-NEXT:    %[[IN:.*]] = arith.andi %[[ANY]], %{{.*}} : i64
+// CHECK-NEXT:    %[[STREAMS:.*]] = arith.cmpi eq, %[[IN]], %of_line : i64
+// CHECK:         %[[APART:.*]] = arith.ori %outside, %[[STREAMS]] : i1
+// CHECK:         scf.if %[[APART]] -> (memref<32x32xi32, strided<[?, 1], offset: ?>>)
+// CHECK-NEXT:      memref.cast %edge
+// CHECK:         scf.if %[[STREAMS]] {
+// CHECK-NEXT:    } else {
+// CHECK:           memref.prefetch %c
+// CHECK:         coopmatrix.store %{{.*}}, %target
+// CHECK:         scf.if %col_in {
+// CHECK-NEXT:      scf.if %[[STREAMS]] {
+// CHECK:             vector.store %total, %c[%at, %col] {alignment = 64 : i64, nontemporal = true} : memref<1100x1024xi32>, vector<32xi32>
+// CHECK:           } else {
+// CHECK:             vector.store %total{{.*}}, %c[%at{{.*}}, %col] : memref<1100x1024xi32>, vector<32xi32>
+// CHECK:         } else {
+// CHECK:           vector.maskedstore %c
+func.func @lines(%a: memref<1100x160xi8>, %b: memref<160x1024xi8>, %c: memref<1100x1024xi32>) {
+  %zero = arith.constant 0 : i32
+  linalg.fill ins(%zero : i32) outs(%c : memref<1100x1024xi32>)
+  linalg.matmul ins(%a, %b : memref<1100x160xi8>, memref<160x1024xi8>) outs(%c : memref<1100x1024xi32>)
+  func.return
+}

@@ -17,9 +17,18 @@ from coopc.plan.core_gemm import (
     plan_amx_gemm,
     plan_vector_gemm,
     stores_past_cache,
+    streams_c,
     unit_without,
 )
-from coopc.plan.gemm import Axis, Direct, GemmOperand, GemmPlan, Packed
+from coopc.plan.gemm import (
+    Axis,
+    Direct,
+    Epilogue,
+    GemmOperand,
+    GemmPlan,
+    Output,
+    Packed,
+)
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -264,3 +273,39 @@ def test_what_is_stored_past_the_cache(
     sizes: tuple[int, int | None, int], past: bool
 ) -> None:
     assert stores_past_cache(problem(sizes)) is past
+
+
+def test_whole_lines_pass_the_caches() -> None:
+    """Where nothing of C is read before, and rows begin whole lines apart."""
+    whole = replace(problem((1024, 1040, 64)), fill="constant")
+    assert streams_c(whole, 32, 1)
+    assert not streams_c(whole, 32, 16)  # the caches of all have room for it
+    assert not streams_c(replace(whole, fill="nothing"), 32, 1)
+    assert not streams_c(replace(problem((512, 1024, 64)), fill="constant"), 32, 1)
+    assert not streams_c(replace(problem((1024, 1044, 64)), fill="constant"), 32, 1)
+    c, bytes = whole.c, replace(whole.c, element="s8", strides=(4096, 1))
+    for other, taken in (
+        (replace(c, strides=(1056, 1), row_alignment=1056), True),
+        (replace(c, strides=(1056, 1), row_alignment=8), False),  # or where it begins
+        (replace(c, strides=(1, 1024), transposed=True), False),
+        (replace(c, strides=(None, None), row_alignment=1), False),
+        (replace(bytes, shape=(1024, 4096)), False),  # a tile has half lines
+    ):
+        assert streams_c(replace(whole, c=other), 32, 1) is taken, other
+        of_output = Epilogue((Output(other),))
+        assert streams_c(replace(whole, epilogue=of_output), 32, 1) is taken, other
+        in_place = replace(of_output, in_place=True)
+        assert not streams_c(replace(whole, epilogue=in_place), 32, 1)
+
+
+@pytest.mark.parametrize(("k", "streams"), [(512, True), (513, False), (None, False)])
+def test_vectors_stream_what_they_store_once(k: int | None, streams: bool) -> None:
+    """Not sums that are in C, and so in the caches, between steps along K."""
+    asked = replace(problem((1024, 1024, k), ("f32", "f32", "f32")), fill="constant")
+    found = plan_vector_gemm(asked)
+    assert isinstance(found, GemmPlan)
+    assert found.streams is streams
+    finished = replace(asked, epilogue=Epilogue((Output(asked.c),)))
+    found = plan_vector_gemm(finished)
+    assert isinstance(found, GemmPlan)
+    assert found.streams

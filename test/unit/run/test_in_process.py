@@ -1,6 +1,8 @@
 """Launches in this process: what is kept, and that it is what a checked one gives."""
 
+import copy
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -293,7 +295,7 @@ def test_wrong_arguments(add: Executable) -> None:
         ([x, x, 2.0], "expected 4 arguments of f"),
         ([x, x, 2.0, x.astype(np.float64)], "expected z to hold f32"),
         ([x, x, x, x.copy()], "expected k to be one f32"),
-        ([x, x[0], 2.0, x.copy()], r"expected y to be \? x \?, got 4"),
+        ([x, x[0], 2.0, x.copy()], r"expected y to have shape \? x \?, got 4"),
     ):
         with pytest.raises(coopc.CompileError, match=why):
             found.run(*wrong)
@@ -301,6 +303,12 @@ def test_wrong_arguments(add: Executable) -> None:
         found.run(x, x.copy(), 2.0, x.copy(), spec={"N": 1})
     with pytest.raises(coopc.CompileError, match=r"coopc.load: .*expected a module"):
         coopc.load(3, on="cpu")  # pyright: ignore[reportArgumentType]
+
+
+def test_code_is_not_copied(add: Executable) -> None:
+    for copies in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(TypeError, match="its code is in this process: load it"):
+            copies(add)
 
 
 @pytest.mark.parametrize(

@@ -362,7 +362,9 @@ def test_b_that_is_packed_once(
         c = np.full((*lead, m, n), 7, DTYPES[TYPES[element]])
         found.run(stored[0], packed, c)
         np.testing.assert_array_equal(c, a @ b + 5)
-    with pytest.raises(CompileError, match=f"expected b_packed to be {packed.size}"):
+    with pytest.raises(
+        CompileError, match=f"expected b_packed to have shape {packed.size}"
+    ):
         found.run(stored[1], packed[1:].copy(), kernel="mm.pack_b")
 
 
