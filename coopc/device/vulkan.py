@@ -244,7 +244,20 @@ NVIDIA = Device(
     # 377, and with late stores 386 us; but if sizes are not known, late stores take 409
     # us instead of 422.  Without slices, loads come early in an iteration and are moved
     # to other registers at its end: to wait for them in its midst takes 516 us instead
-    # of 389 (A along M).
+    # of 389 (A along M).  The moves are not the limit: if the index of the loads is
+    # read from work-group memory, after the stores, 1024^3 needs none of the six moves,
+    # 81 instructions an iteration instead of 118, and takes 14.8 us instead of 14.7.
+    # For 4096^3 two are left, which wait for their loads: 570 us instead of 391, and
+    # 332 instead of 225 for s8.
+    #
+    # Registers hold at most 64 x 64 sums a subgroup.  With these, the path through the
+    # first cache and work-group memory bounds f16 to 447 TF/s, and s8 with B along K to
+    # 850 TOP/s: of the 1,540 cycles that 256 x 128 x 64 of s8 take, it needs 1,088, and
+    # IMMA 765.  For M = 128 (four parts along K) the kernel takes 20.8 us with B in
+    # memory, and 19.4 with B in the second cache; the sum of the parts takes 3.5 more,
+    # where an almost empty dispatch takes 2.8.  Of the 1,860 cycles of 128 x 128 x 64,
+    # the path needs 1,536, and HMMA 794.  M = 16 takes 13.9 us, and 12.8 with B in the
+    # second cache.
     #
     # Bytes with K across rows, 4096^3 on an H100, in TOP/s: 320 as they are; turned by
     # masks and shifts 480, in whole lines 505, before the products of a step 509, with
