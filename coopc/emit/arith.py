@@ -10,13 +10,12 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
-    i1,
 )
 from xdsl.ir import Attribute, Operation
 
 from coopc.dialects.shaped_arith import IndexCastUIOp, RemfOp
 from coopc.emit.emission import AnyEmission
-from coopc.emit.walker import Handlers, NoForm, count_of, element_of
+from coopc.emit.walker import Handlers, NoForm, count_of, element_of, is_i1
 
 handlers = Handlers[AnyEmission]()
 
@@ -139,19 +138,9 @@ least number of itself, and how many bits are above the highest 1, below the low
 or 1; all of them for 0."""
 
 
-def is_i1(type: Attribute) -> bool:
-    """Whether a number or the components of a vector are i1."""
-    return element_of(type) == i1
-
-
 def is_bf16(type: Attribute) -> bool:
     """Whether a number or the components of a vector are bf16."""
     return isinstance(element_of(type), BFloat16Type)
-
-
-def no_i1(op: Operation) -> None:
-    if is_i1(op.operands[0].type):
-        raise NoForm("expected integers of 8 bits or more, got i1")
 
 
 @handlers.on(arith.ConstantOp)

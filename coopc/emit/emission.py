@@ -92,14 +92,14 @@ class Emission(Walker, Generic[Value, Memref]):
     # wrote, and a limit counts only these.
 
     def operation(self, op: Operation) -> None:
-        self.check(op)
+        self.check_room()
         emitter = self.emitter
         handler = emitter.known.get(type(op)) or emitter.handler_of(op)
         handler(self, op)
 
-    @abstractmethod
-    def check(self, op: Operation) -> None:
-        """Refuse an operation for which the target has no room, or no such units."""
+    def check_room(self) -> None:
+        """Refuse more operations where the target has no room for them."""
+        return
 
     @contextmanager
     def beside(self) -> Generator[Code]:

@@ -243,19 +243,18 @@ def stride_conditions(func: FuncOp) -> tuple[Condition, ...]:
 
     Of those among the arguments; others are computed in the kernel.
     """
+    # The last two strides of arguments, where types leave them to run time.
+    left: dict[SSAValue, list[tuple[int, int]]] = {}
+    for arg in func.args:
+        layout = arg.type.layout if is_memref(arg.type) else None
+        if isinstance(layout, StridedLayoutAttr):
+            last = list(enumerate(layout.get_strides()))[-2:]
+            left[arg] = [(arg.index, at) for at, stride in last if stride is None]
     least: dict[tuple[int, int], int] = {}
     for op in func.walk():
-        if not isinstance(op, coopmatrix.PlainAccessOp):
-            continue
-        arg, strides = op.memory, op.memory_type.get_strides()
-        is_dynamic = isinstance(op.memory_type.layout, StridedLayoutAttr)
-        if not is_dynamic or strides is None or arg not in func.body.block.args:
-            continue
-        assert isinstance(arg, BlockArgument), arg
-        for dimension in range(len(strides) - 2, len(strides)):
-            if strides[dimension] is None:
-                key = arg.index, dimension
-                value = int(isinstance(op, coopmatrix.StoreOp))
+        if isinstance(op, coopmatrix.PlainAccessOp):
+            value = int(isinstance(op, coopmatrix.StoreOp))
+            for key in left.get(op.memory, ()):
                 least[key] = max(value, least.get(key, 0))
     why = "matrices are loaded", "matrices that are stored would overlap"
     return tuple(

@@ -68,6 +68,9 @@ class DeviceTarget(Target):
         if device is not None:
             try:
                 known = device_for(device, module)
+                if not known.flavours:
+                    what = "expected a device that runs SPIR-V"
+                    raise ValueError(f"{what}, got {device}, which runs none")
                 if flavour is None and len(known.flavours) == 1:
                     (flavour,) = known.flavours
                 if flavour is not None:

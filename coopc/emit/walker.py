@@ -442,6 +442,17 @@ def element_of(type: Attribute) -> Attribute:
     return type.element_type if is_vector(type) else type
 
 
+def is_i1(type: Attribute) -> bool:
+    """Whether a number or the components of a vector are i1."""
+    return element_of(type) == i1
+
+
+def refuse_i1(op: Operation) -> None:
+    """Refuse an operation on i1, where there is none."""
+    if is_i1(op.operands[0].type):
+        raise NoForm("expected integers of 8 bits or more, got i1")
+
+
 def count_of(type: Attribute) -> int:
     """How many components a number or a vector of them has."""
     return type.element_count() if is_vector(type) else 1

@@ -87,6 +87,11 @@ class AccessOp(IRDLOperation, ABC):
         assert is_memref(type), type
         return type
 
+    @property
+    def pointee_bits(self) -> int:
+        """The width of what the memref holds, which positions count, in bits."""
+        return bits_of(self.memory_type.element_type)
+
     def verify_(self) -> None:
         memory, matrix = self.memory_type, self.matrix
         if memory.get_num_dims() < 2:
@@ -194,11 +199,6 @@ class PlainAccessOp(AccessOp, ABC):
             and self.layout_in_memory in (Layout.ROW_MAJOR, Layout.COL_MAJOR)
             and self.layout_name is self.available is self.visible is None
         )
-
-    @property
-    def pointee_bits(self) -> int:
-        """The width of what the memref holds, in bits."""
-        return bits_of(self.memory_type.element_type)
 
     @property
     def group(self) -> int:

@@ -26,7 +26,7 @@ from coopc.dialects.coopmatrix import constant, is_zero
 from coopc.dialects.narrow import is_memref
 from coopc.dialects.shaped_arith import IndexCastUIOp
 from coopc.dialects.simt import ReduceKind, bits_of
-from coopc.emit.walker import NoForm, element_of
+from coopc.emit.walker import NoForm, element_of, is_i1, refuse_i1
 from coopc.ir.facts import splat_number
 from coopc.passes.coopmatrix.elementwise import converted
 from coopc.passes.generic.expansion import Code, ExpandPass, Expansions, Target
@@ -42,17 +42,6 @@ NO_NAN = arith.FastMathFlagsAttr([FastMathFlag.NO_NANS])
 
 
 # Integers.
-
-
-def is_i1(value: SSAValue) -> bool:
-    """Whether a number or the components of a vector are i1."""
-    return element_of(value.type) == i1
-
-
-def refuse_i1(op: Operation) -> None:
-    """Refuse i1, which is not divided."""
-    if is_i1(op.operands[0]):
-        raise NoForm("expected integers of 8 bits or more, got i1")
 
 
 @table.on(arith.RemSIOp, when=lambda op, to: to.language == "vulkan")
@@ -126,17 +115,13 @@ ORDERS: dict[int, tuple[Callable[[SSAValue, SSAValue], Operation], int]] = {
 
 def of_bools(op: Operation, target: Target) -> bool:
     """Whether all operands are bools of SPIR-V."""
-    return target.is_spirv and all(map(is_i1, op.operands))
+    return target.is_spirv and all(is_i1(x.type) for x in op.operands)
 
 
-def to_bool(op: Operation, target: Target) -> bool:
-    """Whether a number becomes a bool of SPIR-V."""
-    return target.is_spirv and is_i1(op.results[0]) and not is_i1(op.operands[0])
-
-
-def from_bool(op: Operation, target: Target) -> bool:
-    """Whether a bool of SPIR-V becomes a number."""
-    return target.is_spirv and is_i1(op.operands[0]) and not is_i1(op.results[0])
+def casts_bool(op: Operation, target: Target) -> bool:
+    """Whether a number becomes a bool of SPIR-V, or a bool a number."""
+    source, result = op.operands[0].type, op.results[0].type
+    return target.is_spirv and is_i1(source) is not is_i1(result)
 
 
 @table.on(*LOGIC, when=of_bools)
@@ -158,27 +143,21 @@ def compare_bools(code: Code, op: arith.CmpiOp) -> SSAValue:
 
 
 @table.on(
-    *(arith.ExtUIOp, arith.UIToFPOp, arith.ExtSIOp, arith.SIToFPOp, arith.IndexCastOp),
-    IndexCastUIOp,
-    when=from_bool,
+    *(arith.ExtUIOp, arith.UIToFPOp, arith.ExtSIOp, arith.SIToFPOp, arith.TruncIOp),
+    *(arith.IndexCastOp, IndexCastUIOp),
+    when=casts_bool,
 )
-def number_of_bool(code: Code, op: Operation) -> SSAValue:
-    """1 or 0; -1 or 0 with a sign."""
-    type = op.results[0].type
+def cast_bool(code: Code, op: Operation) -> SSAValue | Num:
+    """1 or 0; -1 or 0 with a sign.  Of an integer, whether it is odd."""
+    (value,), type = op.operands, op.results[0].type
+    if is_i1(type):
+        return (Num(code, value) & 1).compare("ne", 0)
     is_unsigned = isinstance(op, arith.ExtUIOp | arith.UIToFPOp | IndexCastUIOp)
     yes = 1 if is_unsigned else -1
-    return code.select(op.operands[0], code.constant(type, yes), code.constant(type, 0))
+    return code.select(value, code.constant(type, yes), code.constant(type, 0))
 
 
-@table.on(arith.TruncIOp, arith.IndexCastOp, IndexCastUIOp, when=to_bool)
-def lowest_bit(
-    code: Code, op: arith.TruncIOp | arith.IndexCastOp | IndexCastUIOp
-) -> Num:
-    """Whether an integer is odd."""
-    return (Num(code, op.input) & 1).compare("ne", 0)
-
-
-@table.on(arith.FPToSIOp, arith.FPToUIOp, when=to_bool)
+@table.on(arith.FPToSIOp, arith.FPToUIOp, when=casts_bool)
 def whole_as_bool(code: Code, op: arith.FPToSIOp | arith.FPToUIOp) -> Num:
     """Whether a float is not 0, rounded towards zero."""
     return Num(code, op.input).cast(type(op), i32).compare("ne", 0)
@@ -289,7 +268,7 @@ REDUCED_BITS: dict[ReduceKind, tuple[ReduceKind, ReduceKind]] = {
 """What a reduction of i1 is: of unsigned ones, and of signed ones, where 1 is -1."""
 
 
-@table.on(simt.ReduceOp, when=lambda op, to: to.is_spirv and is_i1(op.value))
+@table.on(simt.ReduceOp, when=lambda op, to: to.is_spirv and is_i1(op.value.type))
 def reduce_bits(code: Code, op: simt.ReduceOp) -> SSAValue:
     """Logic, of integers of 32 bits."""
     kind = op.kind.data

@@ -46,9 +46,9 @@ from coopc.dialects.math_forms import (
 from coopc.dialects.narrow import is_vector
 from coopc.dialects.shaped_arith import RemfOp
 from coopc.dialects.simt import bits_of
-from coopc.emit.walker import element_of
+from coopc.emit.walker import element_of, is_i1, refuse_i1
 from coopc.ir.facts import splat_number
-from coopc.passes.generic.expand_arith import FREE, is_i1, refuse_i1
+from coopc.passes.generic.expand_arith import FREE
 from coopc.passes.generic.expand_narrow_floats import (
     MATH,
     NARROW,
@@ -230,7 +230,7 @@ def raised(x: Num, n: int) -> Num:
     return found
 
 
-@table.on(math.IPowIOp, when=lambda op, _: not is_i1(op.result))
+@table.on(math.IPowIOp, when=lambda op, _: not is_i1(op.result.type))
 def power_of_integers(code: Code, op: math.IPowIOp) -> Num:
     """Products of the squares that the bits of the exponent choose, modulo 2^bits.
 
@@ -418,7 +418,7 @@ def power(code: Code, op: math.PowFOp) -> Num | SSAValue:
 
 
 @table.on(
-    math.FPowIOp, when=lambda op, to: lacks_of_short(op, to) and not is_i1(op.rhs)
+    math.FPowIOp, when=lambda op, to: lacks_of_short(op, to) and not is_i1(op.rhs.type)
 )
 def power_of_integer(code: Code, op: math.FPowIOp) -> Num | SSAValue:
     if isinstance(element_of(op.lhs.type), Float16Type):

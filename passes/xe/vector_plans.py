@@ -30,7 +30,7 @@ from coopc.passes.triton.affine_tensors import (
     indivisible,
     mask_of,
 )
-from coopc.passes.xe.register_layout import RegisterLayout, registers_of
+from coopc.passes.xe.register_layout import RegisterLayout, register_layout
 
 MOST_BYTES = 16
 """Of a vector: what a message loads or stores for a lane at once."""
@@ -53,10 +53,9 @@ class VectorPlan:
 
 def plan_vector(op: tt.LoadOp | tt.StoreOp) -> VectorPlan | None:
     """Return the longest vectors that an access is made of; None if it is of none."""
-    tensor = op.result if isinstance(op, tt.LoadOp) else op.value
-    if not tt.is_tensor(op.ptr.type):
+    if not tt.is_tensor(pointers := op.ptr.type):
         return None
-    registers = registers_of(tensor)
+    registers = register_layout(pointers)
     for dim, plan in vectors_along(op):
         if 1 < plan.length <= registers.length and _follow(registers, dim, plan.length):
             return plan

@@ -12,10 +12,10 @@ from xdsl.ir import Operation
 
 from coopc.dialects.narrow import is_memref
 from coopc.emit import arith as shared
-from coopc.emit.arith import check_same_bits, is_bf16, no_i1, unwrapped
+from coopc.emit.arith import check_same_bits, is_bf16, unwrapped
 from coopc.emit.llvm.emission import PURE, Emission, Handlers
 from coopc.emit.llvm.mangling import builtin
-from coopc.emit.walker import NoForm
+from coopc.emit.walker import NoForm, refuse_i1
 from coopc.llvm.values import (
     FLOAT,
     I1,
@@ -65,7 +65,7 @@ def select(e: Emission, op: arith.SelectOp) -> None:
 @handlers.on(arith.MulUIExtendedOp, arith.MulSIExtendedOp)
 def mul_extended(e: Emission, op: arith.MulExtendedBase) -> None:
     """The high half of a product is a builtin of OpenCL, or of twice the bits."""
-    no_i1(op)
+    refuse_i1(op)
     signed = isinstance(op, arith.MulSIExtendedOp)
     a, b = e.values((op.lhs, op.rhs))
     e.set(op.low, e.f.arithmetic("mul", a, b))
@@ -140,7 +140,7 @@ def power(e: Emission, op: math.FPowIOp) -> None:
 @handlers.on(*shared.COUNTS)
 def count(e: Emission, op: Operation) -> None:
     """An intrinsic, mostly with a flag that says that no operand is excluded."""
-    no_i1(op)
+    refuse_i1(op)
     _, name = shared.COUNTS[type(op)]
     x = e.value(op.operands[0])
     flag = () if name == "ctpop" else (integer(I1, 0),)

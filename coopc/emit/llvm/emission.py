@@ -253,7 +253,8 @@ class Emission(emission.Emission[Value, View]):
         self._loops: dict[LlvmBlock, Metadata] = {}
         """The metadata of loops, by their latches."""
 
-    def check(self, op: Operation) -> None:
+    def operation(self, op: Operation) -> None:
+        """Emit an operation; refuse one for which the target has no units."""
         builtins = isinstance(op, simt.OF_MEMORY)
         builtins = builtins or (self.facts.matrix and op.dialect_name() == "simt")
         if op.dialect_name() in ONLY_GPU and not (self.facts.gpu or builtins):
@@ -267,6 +268,7 @@ class Emission(emission.Emission[Value, View]):
                 "convert-coopmatrix-to-amx, or emit calls with "
                 "llvm-ir{matrix=true}"
             )
+        super().operation(op)
 
     # --- values ----------------------------------------------------------------
 

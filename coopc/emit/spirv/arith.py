@@ -19,10 +19,10 @@ from coopc.dialects import coopmatrix
 from coopc.dialects.narrow import is_memref, is_vector
 from coopc.dialects.shaped_arith import RemfOp
 from coopc.emit import arith as shared
-from coopc.emit.arith import check_same_bits, is_bf16, is_i1, no_i1, unwrapped
+from coopc.emit.arith import check_same_bits, is_bf16, unwrapped
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.view import Num, View
-from coopc.emit.walker import NoForm, element_of
+from coopc.emit.walker import NoForm, element_of, is_i1, refuse_i1
 from coopc.spirv.instruction import Id
 
 handlers = Handlers(shared.handlers)
@@ -188,7 +188,7 @@ def select(e: Emission, op: arith.SelectOp) -> None:
 
 @handlers.on(arith.MulUIExtendedOp, arith.MulSIExtendedOp)
 def mul_extended(e: Emission, op: arith.MulExtendedBase) -> None:
-    no_i1(op)
+    refuse_i1(op)
     signed = isinstance(op, arith.MulSIExtendedOp)
     operands = (op.lhs, op.rhs)
 
@@ -261,7 +261,7 @@ def power(e: Emission, op: math.FPowIOp) -> None:
 
 @handlers.on(*shared.COUNTS)
 def count(e: Emission, op: Operation) -> None:
-    no_i1(op)
+    refuse_i1(op)
 
     def make(to: Id, ids: tuple[Id, ...]) -> Id:
         """Of 32 bits in GLSL, which gives -1 for 0."""

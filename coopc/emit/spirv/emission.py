@@ -222,7 +222,7 @@ class Emission(emission.Emission[Id, View]):
         self._prologue: list[Instruction] = []
         function.begin_block(self._entry)
 
-    def check(self, op: Operation) -> None:
+    def check_room(self) -> None:
         if len(self.function.body) > MOST_INSTRUCTIONS:
             raise NoForm(
                 f"expected a function of at most {MOST_INSTRUCTIONS} instructions: "

@@ -14,14 +14,13 @@ from xdsl.ir import Attribute
 
 from coopc.dialects.memref_forms import PrefetchOp
 from coopc.emit import memref
-from coopc.emit.arith import is_i1
 from coopc.emit.memref import alignment_of, hints_of, masked_load, masked_store
 from coopc.emit.spirv.arith import same_bits
 from coopc.emit.spirv.emission import Emission, Handlers
 from coopc.emit.spirv.types import VECTOR_WIDTHS
 from coopc.emit.spirv.view import PHYSICAL, Num, View
 from coopc.emit.view import repeats_of
-from coopc.emit.walker import NoForm, count_of, element_of
+from coopc.emit.walker import NoForm, count_of, element_of, is_i1
 from coopc.plan.atomic_form import WORD
 from coopc.spirv.instruction import Id
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from math import gcd, prod
 
@@ -437,6 +437,7 @@ class MatrixTiles:
     parts: Parts
 
     @classmethod
+    @lru_cache(maxsize=256)
     def of(cls, type: MatrixType, tile: Tile) -> MatrixTiles:
         """Return how matrices of a type are cut into tiles of (rows, columns)."""
         (rows, cols), (tile_rows, tile_cols) = type.shape, tile
@@ -479,20 +480,14 @@ def alignment_at(
 
 @dataclass(slots=True)
 class Cutter:
-    """The rules for one program, and what they share."""
+    """The rules for one program."""
 
     tiling: Tiling
-    grids: dict[tuple[MatrixType, Tile], MatrixTiles] = field(
-        default_factory=dict[tuple[MatrixType, Tile], MatrixTiles]
-    )
 
     def grid(self, value: SSAValue) -> MatrixTiles:
         """Return how a matrix is cut."""
         type = matrix_type(value)
-        key = type, self.tiling.tiles.get(value) or type.shape
-        if (found := self.grids.get(key)) is None:
-            found = self.grids[key] = MatrixTiles.of(*key)
-        return found
+        return MatrixTiles.of(type, self.tiling.tiles.get(value) or type.shape)
 
     @property
     def rules(self) -> dict[type[Operation], Rule]:
@@ -549,10 +544,8 @@ class Cutter:
             grid = MatrixTiles.of(op.matrix, self.tiling.prefetches[op])
         else:
             grid = self.grid((*stored, *op.results)[0])
-        bits, *leading, outer, inner = grid.type.element_bits, *op.positions
-        of_memory = bits
-        if isinstance(op, coopmatrix.PlainAccessOp):
-            of_memory = op.pointee_bits  # which positions count
+        bits, of_memory = grid.type.element_bits, op.pointee_bits
+        *leading, outer, inner = op.positions
         offsets: list[tuple[int, int]] = []
         for row, col in grid.origins:
             outwards, inwards = memory_offset(op.layout.data, row, col, bits)

@@ -50,7 +50,8 @@ coopmatrix.spec_constant @M = 16 : i32 id = -1
 
 coopmatrix.spec_constant @M = 16 : i32
 coopmatrix.spec_constant @M = 8 : i32
-// CHECK: Redefinition of symbol "M"
+// CHECK: coopmatrix.spec_constant: redefinition of symbol 'M'
+// CHECK: note: the first definition is here
 
 // -----
 

@@ -265,8 +265,8 @@ A = Buffer("a", "f16", (None, 16))
 WRONG: dict[str, tuple[Argument, list[Any]]] = {
     "expected 1 arguments of k (a), got 0": (A, []),
     "expected a to hold f16 (float16), got float32": (A, [np.zeros((4, 16), "f4")]),
-    "expected a to be ? x 16, got 4 x 8": (A, [np.zeros((4, 8), "f2")]),
-    "expected a to be ? x 16, got 16": (A, [np.zeros(16, "f2")]),
+    "expected a to have shape ? x 16, got 4 x 8": (A, [np.zeros((4, 8), "f2")]),
+    "expected a to have shape ? x 16, got 16": (A, [np.zeros(16, "f2")]),
     "expected n to be one i32, got an array of shape (2,)": (
         Scalar("n", "i32"),
         [np.zeros(2, "i4")],

@@ -220,5 +220,7 @@ def test_transfers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_wrong_result() -> None:
-    with pytest.raises(coopc.CompileError, match="expected y to be 5 x 4, got 6 x 4"):
+    with pytest.raises(
+        coopc.CompileError, match="expected y to have shape 5 x 4, got 6 x 4"
+    ):
         coopc.launch(SCALE, X, np.zeros((6, 4), np.float32))
