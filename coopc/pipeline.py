@@ -35,6 +35,7 @@ from coopc.xdsl_gaps import (
     blame,
     check_combining,
     check_rank,
+    check_symbols,
     check_yields,
     counting_operations,
     finding_symbols_once,
@@ -389,6 +390,8 @@ def _verify_operation(op: Operation) -> None:
             for block in region.blocks:
                 if block.first_op is None:
                     block.verify()
+        if op.regions:
+            check_symbols(op)
         op.verify(verify_nested_ops=False)
         check_yields(op)
         check_combining(op)

@@ -55,6 +55,7 @@
 | error dumps | `emit_error` prints the module and drops the operation | `blaming` |
 | unchecked yields | `scf.if` may yield what are not its results | `check_yields` |
 | unchecked kinds | `memref.atomic_rmw addf` takes integers | `check_combining` |
+| unplaced symbols | two of a name are refused without their places | `check_symbols` |
 | unchecked ranks | vectors have more dimensions than memory | `check_rank` |
 | slow symbols | each call walks over all functions | `finding_symbols_once` |
 | slow walks | each operation passes through a generator per level | `xdsl_speed` |
@@ -413,6 +414,25 @@ UPDATES = (
     *("minu", "mulf", "muli", "ori", "andi", "maxnumf", "minnumf", "xori"),
 )
 """The kinds of `memref.atomic_rmw`, by number: those of floats end in f."""
+
+
+def check_symbols(op: Operation) -> None:
+    """Refuse a second symbol of a name where it is.
+
+    Raises:
+        VerifyException: there is one.
+    """
+    if not op.has_trait(SymbolTable):
+        return
+    known: dict[StringAttr, Operation] = {}
+    for each in (x for block in op.regions[0].blocks for x in block.ops):
+        name = each.get_attr_or_prop("sym_name")
+        if isinstance(name, StringAttr) and known.setdefault(name, each) is not each:
+            message = f"redefinition of symbol '{name.data}'"
+            error = VerifyException(message)
+            blame(error, each, message)
+            note_at(error, known[name], "the first definition is here")
+            raise error
 
 
 def check_combining(op: Operation) -> None:

@@ -544,7 +544,9 @@ def parse_heading(parser: Parser) -> dict[str, Attribute]:
 def parse_results(parser: Parser) -> Sequence[Attribute]:
     if parser.parse_optional_punctuation("->") is None:
         return ()
-    return parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_type)
+    paren = Parser.Delimiter.PAREN
+    several = parser.parse_optional_comma_separated_list(paren, parser.parse_type)
+    return (parser.parse_type(),) if several is None else several
 
 
 DEFAULT_STEPS = DenseIntElementsAttr.from_list(TensorType(i64, [2]), [1, 1])

@@ -22,6 +22,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.device import is_integer, signless
 from coopc.dialects import simt
+from coopc.dialects.memref_forms import PrefetchOp
 from coopc.parsing import CachingParser
 from coopc.passes.linalg.epilogue import CALLS, Consumers, Result
 from coopc.passes.linalg.match import Multiplication, extent, tiles
@@ -250,6 +251,10 @@ def with_constants(body: str) -> str:
 
 def functions(ctx: Context, text: str) -> list[FuncOp]:
     """Return the functions of a text, in no module."""
+    ctx = ctx.clone()
+    ctx.allow_unregistered = False
+    if ctx.get_optional_op(PrefetchOp.name) is None:  # xDSL's memref lacks it
+        ctx.load_op(PrefetchOp)
     module = CachingParser(ctx, text).parse_module()
     found = [op for op in module.ops if isinstance(op, FuncOp)]
     for func in found:

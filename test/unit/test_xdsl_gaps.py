@@ -558,6 +558,21 @@ def test_unchecked_ranks(access: str) -> None:
             verify(module)
 
 
+def test_unplaced_symbols() -> None:
+    text = "func.func @f() {\nfunc.return\n}\n" * 2
+    module = parse(new_context(everything()), Source(text))
+    with pytest.raises(VerifyException) as without:  # the gap
+        module.verify()
+    assert xdsl_gaps.blamed(without.value) is None
+    with pytest.raises(VerifyException, match="redefinition of symbol 'f'") as error:
+        verify(module)
+    first, second = module.ops
+    blamed = xdsl_gaps.blamed(error.value)
+    assert blamed is not None
+    assert blamed[0] is second
+    assert [op for op, _ in xdsl_gaps.notes_at(error.value)] == [first]
+
+
 STALE = """
 func.func @f(%n: index, %b: i1) {
   %a = scf.while (%w = %i) : (index) -> (index) {
