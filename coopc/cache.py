@@ -97,10 +97,14 @@ def store(
     }
     asked = [(*each, _digest(answer)) for each, answer in seen.items()]
     text = json.dumps({"entry": members, "asked": asked})
-    with suppress(OSError):
-        with NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+    folder = path.parent
+    with suppress(OSError), NamedTemporaryFile("w", dir=folder, delete=False) as file:
+        try:
             file.write(f"{_digest(text)}\n{text}")
-        os.replace(file.name, path)
+            file.close()
+            os.replace(file.name, path)
+        finally:
+            Path(file.name).unlink(missing_ok=True)
 
 
 @cache

@@ -10,7 +10,7 @@ import gc
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from io import StringIO
 from pathlib import Path
 from threading import Lock
@@ -80,6 +80,7 @@ class Artifact:
         executable = executable_on_driver(
             self.interface, *self.device, lambda _: self.bytes
         )
+        executable = replace(executable, caller="Artifact.run")
         return executable.run(*arguments, grid=grid, **how)
 
     @property

@@ -478,14 +478,14 @@ def _checked(argument: Argument, given: Given) -> Given:
             check_strides(argument, array)
         return Addresses(tuple(map(memory_of, given.arrays)))
     array = np.asarray(given)
+    if argument.shape:
+        check_shape(argument, array.shape)
     known = DTYPES[argument.element]
     if str(array.dtype) not in known:
         raise ValueError(
             f"expected {argument.name} to hold {argument.element} ({known[0]}), "
             f"got {array.dtype}"
         )
-    if argument.shape:
-        check_shape(argument, array.shape)
     if argument.strides is not None or not argument.shape:
         check_strides(argument, array)
     if array.flags.c_contiguous or argument.strides is not None:
@@ -503,9 +503,10 @@ def check_shape(argument: Buffer, found: Sequence[int]) -> None:
         size not in (None, other)
         for size, other in zip(argument.shape, found, strict=True)
     ):
-        sizes = ("?" if n is None else str(n) for n in argument.shape)
-        shape, got = (" x ".join(x) or "a number" for x in (sizes, map(str, found)))
-        raise ValueError(f"expected {argument.name} to be {shape}, got {got}")
+        sizes = " x ".join("?" if n is None else str(n) for n in argument.shape)
+        wanted = f"have shape {sizes}" if sizes else "be a number"
+        got = " x ".join(map(str, found)) or "a number"
+        raise ValueError(f"expected {argument.name} to {wanted}, got {got}")
 
 
 def check_strides(argument: Buffer, array: Array) -> None:

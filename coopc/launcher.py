@@ -186,7 +186,8 @@ class LaunchTarget:
         if self.tiles not in TILES:
             raise ValueError(f"expected tiles={'|'.join(TILES)}, got {self.tiles!r}")
         threads: object = self.threads
-        if not isinstance(threads, Integral) or not 1 <= self.threads <= MAX_THREADS:
+        is_number = not isinstance(threads, bool) and isinstance(threads, Integral)
+        if not is_number or not 1 <= self.threads <= MAX_THREADS:
             raise ValueError(
                 f"expected threads to be a number, 1 to {MAX_THREADS}, got {threads!r}"
             )
@@ -526,6 +527,7 @@ def build(given: Source | ModuleOp, target: LaunchTarget) -> Build:
         if steps:
             program = after(module, source, steps, owners)
         kernels = with_kernels(program, source)
+        device(target.device_name)  # refuses an unknown one
         # Those of linalg are for lanes of a CPU, whatever the device.
         name = target.device_name if kernels is program else PLACES["sim"]
         known = interfaces(kernels, source, name)

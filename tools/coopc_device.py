@@ -39,7 +39,9 @@ def print_device(args: Sequence[str] | None) -> None:
     add("--output", "-o", metavar="FILE", help="where to write it, a .toml file")
     given = parser.read(args)
     if given.from_driver == (given.device is not None):
-        raise wrong_call(TOOL, "expected the name of a device, or --from-driver")
+        got = "both" if given.from_driver else "neither"
+        message = f"expected the name of a device or --from-driver, got {got}"
+        raise wrong_call(TOOL, message)
     output: str | None = given.output
     if output not in (None, "-") and Path(output).suffix != SUFFIXES[0]:
         raise wrong_call(TOOL, f"expected a {SUFFIXES[0]} file, got {output}")

@@ -26,7 +26,7 @@ from coopc.run.isa import CLEAN, Isa, KernelIsa
 from coopc.run.offline_compiler import CompilerRefused, compile_kernel, options
 from coopc.run.toolchain import ToolMissing, assemble_spirv, validate_spirv
 from coopc.source import decode, read_bytes
-from coopc.tools.driver import FAILED, ArgumentParser, run_tool
+from coopc.tools.driver import FAILED, ArgumentParser, run_tool, whole_number
 from coopc.tools.help import add_about
 
 if TYPE_CHECKING:
@@ -69,7 +69,11 @@ def parser() -> ArgumentParser:
     add_about(add, "devices", fits=lambda device: device.dpas is not None)
     add("-p", "--passes", default="", help="passes to run, as with coopc-opt")
     add("-t", "--target", help="a target that gives SPIR-V (default: spirv-binary)")
-    add("--registers", type=int, help="general registers per thread: 128, 256, ...")
+    add(
+        "--registers",
+        type=whole_number(1),
+        help="general registers per thread: 128, 256, ...",
+    )
     add(
         "--expect",
         nargs="+",

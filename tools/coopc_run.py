@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from coopc.diagnostic import CompileError
 from coopc.explain import place_of_op, usage_errors, wrong_call
+from coopc.interface import PACKING_ENTRY
 from coopc.launcher import (
     MAX_THREADS,
     OPTIONS,
@@ -66,13 +67,20 @@ def main(args: Sequence[str] | None = None) -> int:
 def read_arguments(args: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line, and refuse options that would do nothing.
 
-    Also refuse two `--save` to one file.
+    Also refuse a `--save` or `--expect` that names no file, and two `--save` to one.
     """
     known = parser()
     found = known.read(args)
     given = [x for x in OPTIONS if getattr(found, x) != known.get_default(x)]
     with usage_errors(TOOL):
         check_options(found.on, given)
+    for text in found.save:
+        if not all(text.rpartition("=")):
+            raise wrong_call(TOOL, f"expected --save NAME=FILE.npy, got {text!r}")
+    for text in found.expect:
+        if not text.rpartition("=")[2]:
+            message = f"expected --expect [NAME=]FILE.npy, got {text!r}"
+            raise wrong_call(TOOL, message)
     files = [text.rpartition("=")[2] for text in found.save]
     known_files = [Path(file).resolve() for file in files]
     for number, file in enumerate(known_files):
@@ -172,7 +180,13 @@ def prepare(args: argparse.Namespace) -> Job:
 
 
 def body(args: argparse.Namespace) -> None:
+    from coopc.validate.compare import compare
+
     job = prepare(args)
+    given = {x.name: x.array for x in job.call.contents}
+    with usage_errors(TOOL, OSError):
+        wanted = [read_expected(text, given) for text in args.expect]
+        saved = [named_file(text, list(given)) for text in args.save]
     # Before it runs: a driver may do anything with what is undefined, even hang.
     expected_arrays = reference(job) if args.check else None
     outcome = execute(job)
@@ -185,11 +199,10 @@ def body(args: argparse.Namespace) -> None:
         if not all(found.ok for found in differences.values()):
             depends = dependent(job, after, expected_arrays)
             depends = {k: v for k, v in depends.items() if not differences[k].ok}
-    for text in args.expect:
-        name, difference = expected(text, after)
-        differences[name] = difference
+    for name, array in wanted:
+        differences[name] = compare(after[name], array)
         depends.pop(name, None)  # what the driver is to choose is known here
-    save(args.save, after)
+    save(saved, after)
     show(job, outcome, differences, depends)
     wrong = [
         name
@@ -218,6 +231,10 @@ def reference(job: Job, distribution: Provider | None = None) -> Arrays:
     real = any("=rand" in word or ".npy" in word for word in job.args.arg)
     track = Inputs.REAL if real else Inputs.EXACT
     built, name = job.build, source_name(job.interface)
+    stem = name.removesuffix(PACKING_ENTRY)
+    if any(each.name == stem + PACKING_ENTRY for each in built.interface):
+        message = f"expected no --check of {name}, whose caller packs B (prepack=b)"
+        raise wrong_call(TOOL, message)
     if built.dialect == "xe":
         track = None
     decided = built.owners.distributions.get(name)
@@ -279,19 +296,22 @@ def dependent(job: Job, after: Mapping[str, Array], expected: Arrays) -> dict[st
     return found
 
 
-def expected(text: str, after: Mapping[str, Array]) -> tuple[str, Difference]:
-    from coopc.run.arguments import read_array
-    from coopc.validate.compare import compare
+def read_expected(text: str, given: Mapping[str, Array]) -> tuple[str, Array]:
+    """Read what an argument is to be after the run.
 
-    with usage_errors(TOOL, OSError):
-        name, path = named_file(text, list(after))
-        array, own = read_array(path), after[name]
-        if (array.shape, array.dtype) != (own.shape, own.dtype):
-            raise ValueError(
-                f"expected {path} to hold {name}, {own.dtype} of shape {own.shape}, "
-                f"got {array.dtype} of shape {array.shape}"
-            )
-        return name, compare(own, array)
+    Raises:
+        ValueError: there is no such argument, or the file holds no array like it.
+    """
+    from coopc.run.arguments import read_array
+
+    name, path = named_file(text, list(given))
+    array, own = read_array(path), given[name]
+    if (array.shape, array.dtype) != (own.shape, own.dtype):
+        raise ValueError(
+            f"expected {path} to hold {name}, {own.dtype} of shape {own.shape}, "
+            f"got {array.dtype} of shape {array.shape}"
+        )
+    return name, array
 
 
 def show(
@@ -339,22 +359,24 @@ def named_file(text: str, names: Sequence[str]) -> tuple[str, str]:
         ValueError: there is no such name.
     """
     name, equals, path = text.rpartition("=")
+    if not names:
+        raise ValueError(
+            f"expected an array argument for {text!r}, got a kernel of none"
+        )
     name = name if equals else names[-1]
     if name not in names:
-        raise ValueError(f"expected one of {', '.join(names)}, got {name!r}")
+        raise ValueError(
+            f"expected an argument, one of {', '.join(names)}, got {name!r}"
+        )
     return name, path
 
 
-def save(texts: Sequence[str], after: Mapping[str, Array]) -> None:
+def save(files: Sequence[tuple[str, str]], after: Mapping[str, Array]) -> None:
     from io import BytesIO
 
     import numpy as np
 
-    for text in texts:
-        with usage_errors(TOOL, OSError):
-            if "=" not in text:
-                raise ValueError(f"expected --save NAME=FILE.npy, got {text!r}")
-            name, path = named_file(text, list(after))
+    for name, path in files:
         content = BytesIO()
         np.save(content, after[name])
         write_output(path, content.getvalue())

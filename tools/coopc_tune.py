@@ -131,6 +131,8 @@ def body(args: argparse.Namespace) -> None:
             device(args.device)
     if not (folder := Path(output).parent).is_dir():
         raise wrong_call(TOOL, f"{output}: expected a folder {folder}, got none")
+    if Path(output).is_dir():
+        raise wrong_call(TOOL, f"expected a file to write, got the folder {output}")
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     program = TunedProgram(
         source,

@@ -25,6 +25,7 @@ stride in elements: Triton's host descriptors take these.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Literal, cast
 from zipfile import BadZipFile
 
@@ -40,12 +41,15 @@ from coopc.interface_call import (
     dtype_of,
     field_of,
     strided_zeros,
+    why_no_integer,
 )
 from coopc.rounding import FORMATS, is_scale
 from coopc.run.arrays import Array
 
 DEFAULT_SIZE = 64
 """Elements along a dynamic dimension that nobody gives."""
+MAX_ELEMENTS = 1 << 40
+"""Of an array that coopc makes: more than memory has room for."""
 MAKERS = ("exact", "rand", "zeros", "ones", "iota")
 EXACT_LIMIT = 2
 """Exact inputs are integers of at most this magnitude."""
@@ -98,7 +102,7 @@ def read_word(text: str) -> ArgumentWord:
     for part in rest.split("x"):
         if part.isdecimal() and element is None:
             sizes.append(int(part))
-        elif element is None and part:
+        elif element is None and part.isidentifier():
             element = part
         else:
             raise ValueError(f"expected a shape as in 256x64xf16, got {rest!r}")
@@ -232,6 +236,11 @@ def _make(
             )
         return array.ravel()[0]
     shape = (1,) if is_number else _shape(argument, word, default)
+    if (count := prod(shape)) > MAX_ELEMENTS:
+        raise ValueError(
+            f"expected {argument.name} to have at most {MAX_ELEMENTS} elements, "
+            f"got {count}"
+        )
     if not is_number and word.element not in (None, type):
         raise ValueError(f"expected {argument.name} to hold {type}, got {word.element}")
     if word.maker in MAKERS:
@@ -300,19 +309,23 @@ def _number(text: str, type: str, name: str) -> np.generic:
     try:
         if is_float(type):
             return encode(np.array([float(text)]), type)[0]
-        return np.array([int(text, 0)]).astype(dtype_of(type))[0]
+        number = int(text, 0)
     except (ValueError, OverflowError) as error:
         raise ValueError(
             f"expected {', '.join(MAKERS)}, a file x.npy or a number of type {type} "
             f"for {name}, got {text!r}"
         ) from error
+    dtype = dtype_of(type)
+    if (reason := why_no_integer(number, 8 * dtype.itemsize)) is not None:
+        raise ValueError(f"expected {name} to be an {type}, got {text}: {reason}")
+    return np.array([number]).astype(dtype)[0]
 
 
 def _filled(
     maker: str, type: str, shape: tuple[int, ...], seed: tuple[int, int]
 ) -> Array:
     generator = np.random.default_rng(seed)
-    count = int(np.prod(shape))
+    count = prod(shape)
     match maker:
         case "zeros" | "ones":
             values = np.full(count, float(maker == "ones"))

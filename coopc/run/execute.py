@@ -250,8 +250,8 @@ def spec_values(interface: Interface, spec: Mapping[str, int]) -> dict[int, byte
     ids = {constant.name: constant.id for constant in interface.spec_constants}
     if unknown := [name for name in spec if name not in ids]:
         raise ValueError(
-            f"expected a specialization constant, one of {', '.join(ids) or 'none'}, "
-            f"got {unknown[0]}"
+            "expected a specialization constant of the module, which has "
+            f"{', '.join(ids) or 'none'}, got {unknown[0]}"
         )
     values = {each.name: each.default for each in interface.spec_constants} | {**spec}
     for each in interface.spec_constants:

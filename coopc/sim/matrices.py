@@ -258,7 +258,7 @@ def constants_of(module: ModuleOp, given: Mapping[str, int]) -> dict[str, int]:
     found = default_constants(module)
     if unknown := sorted(set(given) - set(found)):
         raise ValueError(
-            f"expected a specialization constant, one of {', '.join(found) or 'none'}, "
-            f"got {unknown[0]}"
+            "expected a specialization constant of the module, which has "
+            f"{', '.join(found) or 'none'}, got {unknown[0]}"
         )
     return found | dict(given)

@@ -173,6 +173,13 @@ def test_failures_are_not_stored(folder: Path) -> None:
     assert not list(folder.iterdir())
 
 
+def test_nothing_is_left_of_what_cannot_be_stored(folder: Path) -> None:
+    name = cache.entry_path(TEXT, PASSES, TARGET, "<input>")
+    name.mkdir()
+    coopc.compile(TEXT, PASSES, TARGET)
+    assert list(folder.iterdir()) == [name]
+
+
 def test_no_folder(folder: Path) -> None:
     folder.write_text("")
     with pytest.raises(coopc.CompileError, match=r"COOPC_CACHE.*expected a folder"):

@@ -121,7 +121,7 @@ WRONG: list[tuple[str, list[Any], str]] = [
     ("%x: memref<4xf32>", [], "expected 1 arguments, as @f has, got 0"),
     ("%x: memref<4xf32>", [3.0], "expected an array for argument 0"),
     ("%x: memref<4xf32>", [np.zeros(4)], "elements of float32.*got float64"),
-    ("%x: memref<4xf32>", [np.zeros(5, np.float32)], "argument 0.* to be 4, got 5"),
+    ("%x: memref<4xf32>", [np.zeros(5, np.float32)], "0, .* to have shape 4, got 5"),
     ("%x: memref<4xbf16>", [np.zeros(4, np.float32)], "elements of uint16"),
     (
         "%x: memref<?x4xf64>",

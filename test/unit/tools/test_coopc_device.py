@@ -39,8 +39,8 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ([], "expected the name of a device, or --from-driver"),
-        (["bmg", "--from-driver"], "expected the name of a device, or --from-driver"),
+        ([], "expected the name of a device or --from-driver, got neither"),
+        (["bmg", "--from-driver"], "of a device or --from-driver, got both"),
         (["bgm"], "unknown device 'bgm', did you mean 'bmg'?"),
         (["bmg", "-o", "bmg.json"], "expected a .toml file, got bmg.json"),
         (["any"], "any: expected option subgroup-size"),

@@ -14,6 +14,7 @@ import pytest
 from support.native import why_not_emulated
 
 from coopc.run.arrays import Outcome
+from coopc.run.executable import Executable
 from coopc.run.tiles import cpu_flags
 from coopc.tools import coopc_run
 from coopc.tools.coopc_run import Job
@@ -156,6 +157,65 @@ def test_what_only_the_processor_runs(said: Said, passes: str):
     status, _, error = said(DOUBLE, "--on", "sim", "-p", passes)
     assert status == 1
     assert "expected --on cpu, which runs what coopc-cpu and coopc-amx make" in error
+
+
+@pytest.mark.parametrize("option", ["--expect", "--save"])
+def test_names_are_checked_before_the_run(
+    said: Said, option: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delattr(Executable, "execute")
+    status, _, error = said(MATMUL, option, "x=y.npy")
+    assert (status, error) == (
+        1,
+        "coopc-run: error: expected an argument, one of a, b, c, got 'x'\n",
+    )
+
+
+@pytest.mark.parametrize("file", ["y.npy", "x=y.npy"])
+def test_a_kernel_without_arrays(said: Said, file: str):
+    text = "func.func @f() attributes {simt.kernel} {\n  func.return\n}\n"
+    status, _, error = said(text, "--expect", file)
+    assert (status, error) == (
+        1,
+        f"coopc-run: error: expected an array argument for {file!r}, got a kernel of "
+        "none\n",
+    )
+
+
+def test_an_unknown_device_of_linalg(said: Said):
+    status, _, error = said(MATMUL, "--device", "bgm")
+    assert status == 1
+    assert "unknown device 'bgm', did you mean 'bmg'?" in error
+
+
+def test_no_check_of_what_takes_b_packed(said: Said):
+    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+    passes = ["--on", "cpu", "--tiles", "emulated", "-p", "coopc-amx{prepack=b}"]
+    status, _, error = said(MATMUL, *passes, "--check")
+    assert (status, error) == (
+        1,
+        "coopc-run: error: expected no --check of f, whose caller packs B "
+        "(prepack=b)\n",
+    )
+
+
+NUMBER = """
+func.func @f(%a: memref<1xi32>, %n: i32) attributes {simt.kernel} {
+  %zero = arith.constant 0 : index
+  memref.store %n, %a[%zero] : memref<1xi32>
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["n", "a"])
+def test_numbers_that_do_not_fit(said: Said, name: str):
+    status, _, error = said(NUMBER, "--arg", f"{name}=0x123456789")
+    assert (status, error) == (
+        1,
+        f"coopc-run: error: expected {name} to be an i32, got 0x123456789: it has more "
+        "than 32 bits\n",
+    )
 
 
 def test_two_arrays_in_one_file(said: Said, tmp_path: Path):
@@ -607,6 +667,18 @@ def test_what_is_expected_of_another_shape(said: Said, tmp_path: Path):
         (("--arg", "a=rand:²x4"), "expected a shape as in 256x64xf16, got '²x4'"),
         (("--grid", "²"), "expected --grid X,Y,Z, positive numbers, got '²'"),
         (("--spec", "M=3", "--spec", "M=4"), "expected --spec M once"),
+        (
+            ("--spec", "M=3"),
+            "expected a specialization constant of the module, which has none, got M",
+        ),
+        (("--arg", "a=rand:-3"), "expected a shape as in 256x64xf16, got '-3'"),
+        (
+            ("--size", "99999999999999"),
+            "expected a to have at most 1099511627776 elements, got 99999999999999",
+        ),
+        (("--save", "result"), "expected --save NAME=FILE.npy, got 'result'"),
+        (("--save", "result="), "expected --save NAME=FILE.npy, got 'result='"),
+        (("--expect", "c="), "expected --expect [NAME=]FILE.npy, got 'c='"),
     ],
 )
 def test_words_that_are_wrong(said: Said, options: tuple[str, ...], reason: str):

@@ -64,12 +64,15 @@ def test_a_file_is_written_and_used(program: Path, capsys: Capture) -> None:
         (["--on", "sim"], "invalid choice: 'sim'"),
         (["--on", "cpu", "-o", "x.txt"], "expected a .toml file, got x.txt"),
         (["--on", "vulkan", "--threads", "2"], "expected --on cpu with --threads, got"),
+        (["--on", "cpu", "-o", "{folder}"], "expected a file to write, got the folder"),
         (["--on", "cpu", "--dask", "tcp://127.0.0.1:1"], "expected "),
         (["--on", "cpu", "--seconds", "0"], "expected a number, 1 or more, got '0'"),
         (["--on", "cpu", "--arg", "x=1"], "expected an argument of gemm, one of a, b"),
     ],
 )
 def test_refused(args: list[str], message: str, program: Path, capsys: Capture) -> None:
+    (folder := program.parent / "x.toml").mkdir()
+    args = [x.format(folder=folder) for x in args]
     assert main([str(program), *args]) == 1
     assert message in capsys.readouterr().err
 
