@@ -20,7 +20,12 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.utils.arg_spec import ArgSpec
 
 from coopc.device import DEVICES, Flavour, device
-from coopc.device.cpu import VECTOR_TILE, WIDE_VECTOR_TILE
+from coopc.device.cpu import (
+    SECOND_CACHE_BYTES,
+    STREAMED_BYTES,
+    VECTOR_TILE,
+    WIDE_VECTOR_TILE,
+)
 from coopc.diagnostic import either
 from coopc.ir.control_flow import uses_dialect
 from coopc.passes.generic.set_target import SetTargetPass
@@ -423,7 +428,7 @@ class CoopcAmxPass(Pipeline):
             *in_precision(self.precision, "amx"),
             step("inline-calls", matrices=True),  # tiles are of one function
             step("pack-b-amx"),
-            *vectorising(self.subgroup_size),
+            *vectorising(self.subgroup_size, self.threads),
             step(
                 "distribute-coopmatrix",
                 subgroup_size=1,
@@ -491,7 +496,7 @@ class CoopcCpuPass(Pipeline):
             ),
             step("convert-linalg-to-coopmatrix", tile=(*CPU_TILE, 16)),  # the rest
             *rest_of_linalg(self.subgroup_size, self.threads, self.tile),
-            *vectorising(self.subgroup_size),
+            *vectorising(self.subgroup_size, self.threads),
             step("stage-row-slices"),  # lanes have none
             step(
                 "distribute-coopmatrix",
@@ -679,14 +684,15 @@ def rounding(features: tuple[str, ...]) -> tuple[ModulePass, ...]:
     return (step("expand-narrow-floats", device="amx", features=features),)
 
 
-def vectorising(subgroup_size: int | None) -> tuple[ModulePass, ...]:
+def vectorising(subgroup_size: int | None, threads: int) -> tuple[ModulePass, ...]:
     """The steps from work-items to one work-item with row slices of matrices."""
+    streamed = max(STREAMED_BYTES, threads * SECOND_CACHE_BYTES)
     return (
         step("infer-kernel-sizes", subgroup_size=subgroup_size),
         CanonicalizePass(),  # a zero may be known only then
         step("resolve-matrix-fill"),
         step("resolve-matrix-wi-slice"),
-        step("vectorize-subgroup", whole_groups=True),  # one core has each
+        step("vectorize-subgroup", whole_groups=True, streamed=streamed),
         step("resolve-subgroup-wi-call"),
         CanonicalizePass(),  # offsets that are known need no masks
     )

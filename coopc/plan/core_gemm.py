@@ -19,7 +19,7 @@ from math import prod
 from typing import TypeAlias
 
 from coopc.device import AMX, ELEMENT_BITS, Device, signless
-from coopc.device.cpu import VECTOR_TILE
+from coopc.device.cpu import SECOND_CACHE_BYTES, VECTOR_TILE
 from coopc.device.model import Dpas
 from coopc.plan.amx_tiles import AMX as TILES
 from coopc.plan.gemm import Axis, Direct, GemmOperand, GemmPlan, Packed, Problem
@@ -33,8 +33,6 @@ STEP_BYTES = TILES.row_bytes
 """Of K, in a row of a tile of A: a step of a panel has 2 KiB."""
 UNROLL = 4
 """Products along K that the innermost loop is unrolled by."""
-SECOND_CACHE_BYTES = 2 << 20
-"""Of a core; what all threads store is compared with it."""
 SUM_BYTES = SECOND_CACHE_BYTES // 2
 """Of the sums of a work-group, at most: half of the second cache.  They stay there, as
 do the panels that they need."""

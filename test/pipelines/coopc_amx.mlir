@@ -38,7 +38,7 @@
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: resolve-matrix-fill
 // STEPS-NEXT: resolve-matrix-wi-slice
-// STEPS-NEXT: vectorize-subgroup{whole-groups=true}
+// STEPS-NEXT: vectorize-subgroup{whole-groups=true streamed=8388608}
 // STEPS-NEXT: resolve-subgroup-wi-call
 // STEPS-NEXT: canonicalize
 // STEPS-NEXT: distribute-coopmatrix{subgroup-size=1 max-vector=16 block-access=false stated=true}

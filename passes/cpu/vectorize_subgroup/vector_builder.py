@@ -23,7 +23,7 @@ from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, SSAValue
 
 from coopc.dialects import coopmatrix, row_slice, simt
-from coopc.dialects.narrow import is_memref, memref_type, vector_type
+from coopc.dialects.narrow import is_memref, is_vector, memref_type, vector_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.passes.generic.expand_vector import reduction
 
@@ -125,7 +125,24 @@ class VectorBuilder(Builder):
             return self.pure(simt.MemoryAtOp, address, memref_type(old))
         if old not in self.varying or is_memref(old.type):
             return new
-        return self.extract(new, lane)
+        found = self.component(new, lane) if isinstance(lane, int) else None
+        return self.extract(new, lane) if found is None else found
+
+    def component(self, value: SSAValue, at: int, terms: int = 8) -> SSAValue | None:
+        """Return a component of integers that are made of so many numbers, or None."""
+        match owner := value.owner:
+            case vector.BroadcastOp(source=source) if not is_vector(source.type):
+                return source
+            case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as attr):
+                number, element = attr.get_values()[at], attr.get_element_type()
+                if isinstance(number, int):
+                    return self.constant(element, number)
+                return None
+            case arith.AddiOp() | arith.MuliOp() if terms > 1:
+                parts = [self.component(x, at, terms // 2) for x in owner.operands]
+                return None if None in parts else self.pure(owner.__class__, *parts)
+            case _:
+                return None
 
     def reduced(self, value: SSAValue, kind: CombiningKindFlag) -> SSAValue:
         """Return the components of a vector reduced to one number.

@@ -4,7 +4,9 @@ Before:  kernels of work-items, with matrices as resolve-matrix-wi-slice leaves 
 After:   one work-item stands for S lanes. Uniform values stay scalars; values that
          differ between lanes become vectors with one component per lane. Kernels have a
          subgroup size of 1, and work-groups of as many work-items as they had
-         subgroups. Vectors that lanes hold are split into their components.
+         subgroups. Vectors that lanes hold are split into their components. With
+         `streamed=N`, loops store past the caches to arguments of N bytes or more that
+         a kernel does not load, if rows are aligned to 16 bytes: it checks that.
 Fails:   if an operation cannot be vectorized, naming it: for matrices, memrefs and row
          slices that differ between lanes, collective operations in divergent control
          flow, and accesses to single elements of matrices. The module is then
@@ -40,6 +42,7 @@ from coopc.ir.uniformity import Uniformity, Variation
 from coopc.passes.coopmatrix.narrow_matrix_scope import SUBGROUP, WORKGROUP
 from coopc.passes.cpu.vectorize_subgroup.components import split_components
 from coopc.passes.cpu.vectorize_subgroup.operations import write
+from coopc.passes.cpu.vectorize_subgroup.streamed import stream
 from coopc.passes.cpu.vectorize_subgroup.vector_builder import (
     LaneGroup,
     VectorBuilder,
@@ -56,6 +59,9 @@ class VectorizeSubgroupPass(ModulePass):
     whole_groups: bool = False
     """Also let one work-item stand for a work-group whose subgroups wait for each
     other."""
+    streamed: int = 0
+    """Bytes from which arguments that are only stored to are written by nontemporal
+    stores; 0 for none."""
 
     def __post_init__(self) -> None:
         check_subgroup_size(self.subgroup_size)
@@ -103,6 +109,7 @@ class VectorizeSubgroupPass(ModulePass):
         varying = _of_numbers(module, written, least)
         for func in written:
             _vectorize(func, groups.get(func, lanes), varying)
+            stream(func, self.streamed)
         for kernel in kernels:
             its = own[kernel.func]
             items = prod(its.work_group_size) // its.count

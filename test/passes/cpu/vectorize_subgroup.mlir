@@ -87,8 +87,8 @@ func.func @counted(%a: memref<?xf32>, %from: i32, %n: i32) attributes {simt.kern
 // mask they are a loop over active lanes.
 
 // CHECK-LABEL: func.func @apart(
-// CHECK:       [[FIRST:%.+]] = vector.extract {{%.+}}[0] : index from vector<16xindex>
-// CHECK-DAG:   [[NEXT:%.+]] = arith.addi [[FIRST]], %c1{{.*}} : index
+// CHECK:       [[FIRST:%.+]] = arith.addi %c0, %i : index
+// CHECK:       [[NEXT:%.+]] = arith.addi [[FIRST]], %c1{{.*}} : index
 // CHECK:       [[X0:%.+]] = memref.load %a[[[FIRST]], %j] : memref<64x8xf32>
 // CHECK-NEXT:  [[V0:%.+]] = vector.insert [[X0]], {{%.+}} [0] : f32 into vector<16xf32>
 // CHECK-NEXT:  [[X1:%.+]] = memref.load %a[[[NEXT]], %j]
