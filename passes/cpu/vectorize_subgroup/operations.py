@@ -28,7 +28,7 @@ insertions change nothing of lanes that are not active.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, memref, scf, vector
@@ -218,19 +218,26 @@ def shuffle(b: VectorBuilder, op: simt.ShuffleOp) -> Results:
     _check_numbers(op, op.value)
     if op.value not in b.varying:
         return b.as_targets([op.value], op.results)
-    lane = b.as_vector(op.offset)
     size = b.lanes.subgroup_size
-    if (make := OFFSETS.get(op.mode.data)) is not None:
+    make, other = OFFSETS[op.mode.data]
+    if (by := constant_number(op.offset)) is not None:
+        lanes = range(b.lanes.count)
+        chosen = [x // size * size + other(x % size, by) % size for x in lanes]
+        return [b.blend(b.values[op.value], b.values[op.value], chosen)]
+    lane = b.as_vector(op.offset)
+    if make is not None:
         lane = b.pure(make, b.by_lane(lambda lane: lane % size), lane)
     # Subgroup sizes are powers of two: this is the remainder, never negative.
     lane = b.pure(arith.AndIOp, lane, b.constant(lane.type, size - 1))
     return [_taken(b, b.values[op.value], lane)]
 
 
-OFFSETS = {
-    ShuffleMode.XOR: arith.XOrIOp,
-    ShuffleMode.UP: arith.SubiOp,
-    ShuffleMode.DOWN: arith.AddiOp,
+Other: TypeAlias = tuple[type[Operation] | None, Callable[[int, int], int]]
+OFFSETS: Mapping[ShuffleMode, Other] = {
+    ShuffleMode.XOR: (arith.XOrIOp, int.__xor__),
+    ShuffleMode.UP: (arith.SubiOp, int.__sub__),
+    ShuffleMode.DOWN: (arith.AddiOp, int.__add__),
+    ShuffleMode.IDX: (None, lambda lane, index: index),
 }
 """From the own lane and the offset to the other lane; `idx` says the lane itself."""
 

@@ -106,6 +106,14 @@ BODIES = {
         }""",
     "broadcast": "%r = simt.broadcast %x, %c2 : i32",
     "shuffle xor": "%r = simt.shuffle xor %x, %c2 : i32",
+    "shuffle up and down": """%six = arith.constant 6 : index
+        %up = simt.shuffle up %x, %c2 : i32
+        %is_first = arith.cmpi ult, %lane, %c2 : index
+        %p = arith.select %is_first, %x, %up : i32
+        %down = simt.shuffle down %x, %c2 : i32
+        %is_last = arith.cmpi uge, %lane, %six : index
+        %q = arith.select %is_last, %x, %down : i32
+        %r = arith.subi %p, %q : i32""",
     "shuffle idx": """%p = arith.constant 3 : index
         %q = arith.addi %lane, %p : index
         %e = arith.constant 7 : index
@@ -156,6 +164,13 @@ def test_consecutive_elements_are_vectors() -> None:
     assert found.count("vector.store") == 1
     assert "memref.load" not in found
     assert "scf.for" not in found
+
+
+@pytest.mark.parametrize("name", ["shuffle xor", "shuffle up and down"])
+def test_lanes_that_are_known_are_one_shuffle(name: str) -> None:
+    after, _ = same(of_lanes(BODIES[name]), A, B, OUT)
+    assert "vector.shuffle" in names(after)
+    assert "scf.for" not in names(after)
 
 
 def test_uniform_values_stay_scalar() -> None:
