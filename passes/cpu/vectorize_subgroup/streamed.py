@@ -18,13 +18,19 @@ from __future__ import annotations
 from functools import reduce
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerAttr, MemRefType, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BoolAttr,
+    FixedBitwidthType,
+    IntegerAttr,
+    i64,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.rewriter import Rewriter
 
 from coopc.dialects import simt
-from coopc.dialects.narrow import length_of, memref_type
+from coopc.dialects.narrow import is_memref, length_of, memref_type
 from coopc.ir.builder import INDEX, BoundedIndex, Builder, Size, Values
 from coopc.ir.control_flow import is_inside
 from coopc.ir.facts import ValueFacts
@@ -59,9 +65,14 @@ def stream(func: FuncOp, least: int) -> None:
 
 
 def is_only_written(value: BlockArgument) -> bool:
-    """Whether an argument is memory that a function stores to and does not load."""
-    return isinstance(value.type, MemRefType) and all(
-        isinstance(use.operation, STORES | memref.DimOp) for use in value.uses
+    """Whether an argument is memory that a function stores to and does not load.
+
+    Its elements have a width, as indices have not.
+    """
+    return (
+        is_memref(type := value.type)
+        and isinstance(type.element_type, FixedBitwidthType)
+        and all(isinstance(x.operation, STORES | memref.DimOp) for x in value.uses)
     )
 
 
