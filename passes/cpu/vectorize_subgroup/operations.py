@@ -36,7 +36,7 @@ from xdsl.dialects.builtin import IntegerType, MemRefType, UnitAttr, i1
 from xdsl.dialects.func import CallOp, ReturnOp
 from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
-from xdsl.traits import SymbolTable, is_side_effect_free
+from xdsl.traits import SymbolTable, is_side_effect_free, is_speculatable
 
 from coopc.dialects import coopmatrix, effects, row_slice, shaped_arith, simt
 from coopc.dialects.narrow import is_integer, is_memref, is_vector, vector_type
@@ -685,7 +685,7 @@ def _masked_if(b: VectorBuilder, op: scf.IfOp) -> Results:
             b.constant(b.type_of(result), 0) if base is None else b.values[base]
             for result, base in zip(op.results, bases, strict=True)
         ]
-        found.append(b.branch(b.any_of(mask), side, empty))
+        found.append(b.branch(is_quick(b, region) or b.any_of(mask), side, empty))
         for base, value in zip(bases, found[-1], strict=True):
             if base is not None:
                 b.values[base] = value
@@ -694,6 +694,25 @@ def _masked_if(b: VectorBuilder, op: scf.IfOp) -> Results:
         new if base is not None else b.select(condition, then, new)
         for base, then, new in zip(bases, found[0], found[-1], strict=True)
     ]
+
+
+MOST_AT_ONCE = 4
+"""Operations of a side that runs whether or not a lane takes it, at most.  On a Zen 4,
+a layer norm of rows of 256 f16 was 1.2 times as fast so.  Stores stay in branches:
+without these, a sum of 2^24 f32 was 0.7 times as fast."""
+
+
+def is_quick(b: VectorBuilder, region: Region) -> bool:
+    """Whether a side is a few masked loads, and what may run where no lane takes it."""
+    *ops, _ = region.block.ops
+    return len(ops) <= MOST_AT_ONCE and all(
+        is_consecutive(b, x.memref.type, list(x.indices))
+        and x.memref not in b.varying
+        and not {simt.VOLATILE, simt.ORDERING} & x.attributes.keys()
+        if isinstance(x, memref.LoadOp)
+        else is_speculatable(x) and is_side_effect_free(x)
+        for x in ops
+    )
 
 
 def _masked_for(b: VectorBuilder, op: scf.ForOp) -> Results:

@@ -110,3 +110,38 @@ func.func @apart(%a: memref<64x8xf32>, %i: index, %j: index) attributes {simt.ke
   }
   func.return
 }
+
+// A masked load needs no branch around it, a masked store or a division keeps one.
+
+// CHECK-LABEL: func.func @sides(
+// CHECK-NOT:   scf.if
+// CHECK:       [[X:%.+]] = vector.maskedload %a
+// CHECK-NEXT:  vector.broadcast %other
+// CHECK-NEXT:  arith.select {{%.+}}, [[X]],
+// CHECK:       scf.if
+// CHECK:         arith.divui %n, %m : i32
+// CHECK:       scf.if
+// CHECK:         vector.maskedstore %a
+func.func @sides(%a: memref<64xf32>, %n: i32, %m: i32, %other: f32) attributes {simt.kernel, simt.subgroup_size = 16 : i32} {
+  %lane = simt.lane_id : index
+  %i = arith.index_cast %lane : index to i32
+  %in = arith.cmpi slt, %i, %n : i32
+  %x = scf.if %in -> (f32) {
+    %loaded = memref.load %a[%lane] : memref<64xf32>
+    scf.yield %loaded : f32
+  } else {
+    scf.yield %other : f32
+  }
+  %y = scf.if %in -> (i32) {
+    %quotient = arith.divui %n, %m : i32
+    scf.yield %quotient : i32
+  } else {
+    scf.yield %n : i32
+  }
+  %z = arith.sitofp %y : i32 to f32
+  %sum = arith.addf %x, %z : f32
+  scf.if %in {
+    memref.store %sum, %a[%lane] : memref<64xf32>
+  }
+  func.return
+}
