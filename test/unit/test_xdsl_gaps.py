@@ -889,6 +889,11 @@ func.func @f(%n: index, %m: memref<i32>) {
     %z = arith.addi %y, %one : i32
     scf.yield %z : i32
   }
+  %two = arith.addi %one, %one : i32
+  %is_two = arith.cmpi eq, %two, %one : i32
+  scf.if %is_two {
+    %four = arith.addi %two, %x : i32
+  }
   cf.br ^end
 ^never:
   memref.store %one, %m[] : memref<i32>
