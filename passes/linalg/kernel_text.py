@@ -15,19 +15,30 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr, LocationAttr, UnitAttr
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import Func, FuncOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from coopc.device import is_integer, signless
 from coopc.dialects import simt
-from coopc.dialects.memref_forms import PrefetchOp
+from coopc.dialects.avx512 import Avx512
+from coopc.dialects.coopmatrix import Coopmatrix
+from coopc.dialects.effects import Vector
+from coopc.dialects.layout import Layout
+from coopc.dialects.math_forms import Math
+from coopc.dialects.memref_forms import MemRef, PrefetchOp
+from coopc.dialects.scf_forms import Scf
+from coopc.dialects.shaped_arith import Arith
+from coopc.dialects.simt import Simt
 from coopc.parsing import CachingParser
 from coopc.passes.linalg.epilogue import CALLS, Consumers, Result
 from coopc.passes.linalg.match import Multiplication, extent, tiles
 from coopc.passes.linalg.rows import equal_sizes, sizes_of
 from coopc.plan.gemm import AXES, Axis, Cast, Direct, GemmOperand, GemmPlan, Problem
+
+DIALECTS = (Arith, Avx512, Coopmatrix, Func, Layout, Math, MemRef, Scf, Simt, Vector)
+"""What kernels are written in, should the context of a user's own tool lack them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +264,9 @@ def functions(ctx: Context, text: str) -> list[FuncOp]:
     """Return the functions of a text, in no module."""
     ctx = ctx.clone()
     ctx.allow_unregistered = False
+    for dialect in DIALECTS:
+        if dialect.name not in ctx.registered_dialect_names:
+            ctx.load_dialect(dialect)
     if ctx.get_optional_op(PrefetchOp.name) is None:  # xDSL's memref lacks it
         ctx.load_op(PrefetchOp)
     module = CachingParser(ctx, text).parse_module()

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xdsl.context import Context
 from xdsl.utils.exceptions import PassFailedException
 
 from coopc.compiler import new_context
+from coopc.dialects import coopmatrix
 from coopc.parsing import parse
 from coopc.passes.linalg.convert_linalg_to_coopmatrix import (
     ConvertLinalgToCoopmatrixPass,
@@ -35,6 +37,18 @@ def memref(array: np.ndarray, dynamic: bool) -> str:
     element = {"float16": "f16", "float32": "f32", "int8": "i8", "int32": "i32"}
     sizes = "x".join("?" if dynamic else str(size) for size in array.shape)
     return f"memref<{sizes}x{element[str(array.dtype)]}>"
+
+
+def test_a_context_without_what_kernels_are_written_in() -> None:
+    f32 = "memref<8x8xf32>"
+    text = f"""
+func.func @f(%a: {f32}, %b: {f32}, %c: {f32}) {{
+  linalg.matmul ins(%a, %b : {f32}, {f32}) outs(%c : {f32})
+  func.return
+}}"""
+    module = parse(new_context(everything()), Source(text))
+    ConvertLinalgToCoopmatrixPass(tile=(8, 8, 8)).apply(Context(), module)
+    assert any(isinstance(op, coopmatrix.MulAddOp) for op in module.walk())
 
 
 @settings(deadline=None, max_examples=40)
