@@ -111,7 +111,8 @@ def read_file(path: Path, made: Callable[[dict[str, Any]], Read]) -> Read:
     try:
         text = path.read_text(encoding="utf-8")
         given = _table(_loaded(path, text), "the file")
-        if (version := given.pop("version", "none")) != VERSION:
+        version = given.pop("version", "none")
+        if type(version) is not int or version != VERSION:
             raise ValueError(f"expected version = {VERSION}, got {version}")
         return made(given)
     except OSError as error:

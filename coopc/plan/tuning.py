@@ -146,8 +146,13 @@ class Tuning:
     """The same by the built-in plans."""
 
     def __post_init__(self) -> None:
-        kinds = KINDS[self.pipeline]
+        kinds, known = KINDS[self.pipeline], set[str]()
         for each in self.products:
+            if each.product in known:
+                raise ValueError(
+                    f"products: expected {each.product} once, got it twice"
+                )
+            known.add(each.product)
             if not any(getattr(each.choice, x) for x in kinds):
                 expected = f"{' or '.join(kinds)}, which {self.pipeline} takes"
                 raise ValueError(f"products: expected {expected}, got {each.choice}")

@@ -39,6 +39,8 @@ def test_written(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("version = 1", "version = 2", "expected version = 1, got 2"),
+        ("version = 1", "version = true", "expected version = 1, got True"),
+        ("?x2x3", "1x2x3", "products: expected 1x2x3 f16 f16 f32 once, got it twice"),
         ('driver = "a driver"\n', "", "expected driver"),
         ("driver", "drivr", "drivr: unknown key, did you mean 'driver'?"),
         ("tile =", "tyle =", "products[0].choice.tyle: unknown key, did you mean 'ti"),
