@@ -33,6 +33,7 @@ from coopc.passes.generic.check_dominance import CheckDominancePass, check_domin
 from coopc.source import Source
 from coopc.xdsl_gaps import (
     blame,
+    check_alignment,
     check_combining,
     check_rank,
     check_symbols,
@@ -395,6 +396,7 @@ def _verify_operation(op: Operation) -> None:
         op.verify(verify_nested_ops=False)
         check_yields(op)
         check_combining(op)
+        check_alignment(op)
         check_rank(op)
         if any(name.startswith(DIALECTS) for name in op.attributes):
             # Of these dialects; what has none need not import them.

@@ -55,6 +55,7 @@
 | error dumps | `emit_error` prints the module and drops the operation | `blaming` |
 | unchecked yields | `scf.if` may yield what are not its results | `check_yields` |
 | unchecked kinds | `memref.atomic_rmw addf` takes integers | `check_combining` |
+| unchecked alignments | `vector.load` takes one of 3 bytes | `check_alignment` |
 | unplaced symbols | two of a name are refused without their places | `check_symbols` |
 | unchecked ranks | vectors have more dimensions than memory | `check_rank` |
 | slow symbols | each call walks over all functions | `finding_symbols_once` |
@@ -484,6 +485,28 @@ def check_rank(op: Operation) -> None:
     if memory.get_num_dims() < vector.get_num_dims():
         wanted = f"expected memory with the dimensions of {vector}"
         raise VerifyException(f"{wanted}, got {memory}")
+
+
+ALIGNED = ("memref", "vector", "llvm", "coopmatrix")
+"""Dialects whose operations may state an alignment."""
+MAX_ALIGNMENT = 1 << 31
+"""What SPIR-V and LLVM IR have room for."""
+
+
+def check_alignment(op: Operation) -> None:
+    """Check that an alignment, in bytes, is a power of two that targets have room for.
+
+    Raises:
+        VerifyException: it is not.
+    """
+    if op.dialect_name() not in ALIGNED:
+        return
+    if (given := op.get_attr_or_prop("alignment")) is None:
+        return
+    number = given.value.data if isinstance(given, IntegerAttr) else 0
+    if not 1 <= number <= MAX_ALIGNMENT or number & (number - 1):
+        wanted = f"expected a power of two, at most {MAX_ALIGNMENT}, as the alignment"
+        raise VerifyException(f"{wanted}, got {given}")
 
 
 @contextmanager

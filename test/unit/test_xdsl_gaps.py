@@ -558,6 +558,28 @@ def test_unchecked_ranks(access: str) -> None:
             verify(module)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "vector.load %m[%i] {alignment = # : i64} : memref<4xf32>, vector<4xf32>",
+        "memref.load %m[%i] {alignment = # : i64} : memref<4xf32>",
+        "memref.alloca() {alignment = # : i64} : memref<4xf32>",
+        "memref.assume_alignment %m, # : memref<4xf32>",
+    ],
+)
+def test_unchecked_alignments(line: str) -> None:
+    for bytes in (4, -8, 0, 3, *[1 << 40] * ("i64" in line)):
+        aligned = line.replace("#", str(bytes))
+        text = f"func.func @f(%m: memref<4xf32>, %i: index) {{\n%r = {aligned}\n"
+        text = f"{text}func.return\n}}"
+        module = parse(new_context(everything()), Source(text))
+        if bytes == 4:
+            verify(module)
+        else:
+            with pytest.raises(VerifyException, match=rf"lignment.* {bytes}\b"):
+                verify(module)
+
+
 def test_unplaced_symbols() -> None:
     text = "func.func @f() {\nfunc.return\n}\n" * 2
     module = parse(new_context(everything()), Source(text))
