@@ -62,7 +62,7 @@ class Place:
 
     def __str__(self) -> str:
         known = (part for part in (self.line, self.column) if part is not None)
-        return ":".join((self.file, *map(str, known)))
+        return ":".join((self.file or "''", *map(str, known)))
 
     def excerpt(self) -> Iterable[str]:
         """The line of source and the carets under it; nothing if there is no source."""

@@ -61,6 +61,9 @@ class CoopcOpt:
 
     def __init__(self, args: Sequence[str] | None):
         self.args = parser().read(args)
+        if self.args.validate_seed is not None and not self.args.validate:
+            what = "expected --validate-seed only with --validate, got it without"
+            raise wrong_call(TOOL, what)
         # Not as xDSL's driver, which looks for universes three times and exits in its
         # own way when something is wrong.
         self.universe = everything()
@@ -129,7 +132,7 @@ class CoopcOpt:
     def is_plain(self) -> bool:
         """Whether the arguments say no more than what `coopc.compile` is given."""
         more = {"passes", "target", "input_file", "output_file", "frontend"}
-        more |= {"verify_diagnostics", "parsing_diagnostics", "validate_seed", "_given"}
+        more |= {"verify_diagnostics", "parsing_diagnostics", "_given"}
         given = any(x for name, x in vars(self.args).items() if name not in more)
         return not given and not self.args.target.startswith("mlir")
 
@@ -175,7 +178,7 @@ class CoopcOpt:
         asked = {
             PrintIR(self.output): self.args.print_between_passes,
             Time(): self.args.time_passes,
-            Validate(self.args.validate_seed): self.args.validate,
+            Validate(self.args.validate_seed or 0): self.args.validate,
         }
         return tuple(observer for observer, wanted in asked.items() if wanted)
 
@@ -279,7 +282,7 @@ def parser() -> ArgumentParser:
     flag = partial(add, action="store_true")
     flag("--validate", help="compare what each kernel does before and after each pass")
     seed, what = whole_number(), "seed of the inputs of --validate (default: 0)"
-    add("--validate-seed", type=seed, metavar="N", default=0, help=what)
+    add("--validate-seed", type=seed, metavar="N", help=what)
     flag("--disable-verify", help="skip verification of the input and after passes")
     what = "print the error of a verifier, pass or target as output, with status 0"
     flag("--verify-diagnostics", help=what)

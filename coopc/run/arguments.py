@@ -241,8 +241,11 @@ def _make(
             f"expected {argument.name} to have at most {MAX_ELEMENTS} elements, "
             f"got {count}"
         )
-    if not is_number and word.element not in (None, type):
+    if word.element not in (None, type):
         raise ValueError(f"expected {argument.name} to hold {type}, got {word.element}")
+    if is_number and word.shape:
+        got = "x".join(map(str, word.shape))
+        raise ValueError(f"expected no shape of {argument.name}, a number, got {got}")
     if word.maker in MAKERS:
         array = _filled(word.maker, type, shape, seed)
     else:

@@ -218,6 +218,12 @@ def test_numbers_that_do_not_fit(said: Said, name: str):
     )
 
 
+def test_numbers_have_no_shape(said: Said):
+    status, _, error = said(NUMBER, "--arg", "n=rand:4")
+    assert status == 1
+    assert error == "coopc-run: error: expected no shape of n, a number, got 4\n"
+
+
 def test_two_arrays_in_one_file(said: Said, tmp_path: Path):
     one, same = f"a={tmp_path}/x.npy", f"b={tmp_path}/../{tmp_path.name}/x.npy"
     status, _, error = said(MATMUL, "--save", one, "--save", same)
