@@ -210,6 +210,9 @@ class Worker:
         end = f"status {status}" if status >= 0 else signal.Signals(-status).name
         if status == -signal.SIGKILL:
             end += ", for example because the system is out of memory"
+        elif status == -signal.SIGILL:
+            end += ", by an instruction that this processor lacks: the code is for one "
+            end += "with other features"
         elif status < 0 and self.driver:
             end += (
                 f", by a fault of {self.driver}: other code of the same kernel "

@@ -29,6 +29,9 @@ def leave():
 def killed():
     os.kill(os.getpid(), 9)
 
+def illegal():
+    os.kill(os.getpid(), 4)
+
 def hang():
     while True:
         pass
@@ -52,7 +55,7 @@ def grow(size):
     hang()
 
 serve({"open": os.getpid} | {f.__name__: f for f in (
-    echo, crash, leave, killed, hang, compile, refuse, give, fail, grow)})
+    echo, crash, leave, killed, illegal, hang, compile, refuse, give, fail, grow)})
 """
 
 
@@ -94,6 +97,11 @@ def test_process_is_kept(worker: Worker):
             "killed",
             60,
             "ended with SIGKILL, for example because the system is out of memory",
+        ),
+        (
+            "illegal",
+            60,
+            "ended with SIGILL, by an instruction that this processor lacks",
         ),
         ("hang", 0.1, r"no answer within 0\.1 s$"),
         ("compile", 0.2, r"no answer within 0\.2 s: the worker was compiling k$"),
