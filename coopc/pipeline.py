@@ -36,6 +36,7 @@ from coopc.xdsl_gaps import (
     check_alignment,
     check_combining,
     check_rank,
+    check_steps,
     check_symbols,
     check_yields,
     counting_operations,
@@ -393,6 +394,7 @@ def _verify_operation(op: Operation) -> None:
                     block.verify()
         if op.regions:
             check_symbols(op)
+            check_steps(op)
         op.verify(verify_nested_ops=False)
         check_yields(op)
         check_combining(op)

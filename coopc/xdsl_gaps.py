@@ -56,6 +56,7 @@
 | unchecked yields | `scf.if` may yield what are not its results | `check_yields` |
 | unchecked kinds | `memref.atomic_rmw addf` takes integers | `check_combining` |
 | unchecked alignments | `vector.load` takes one of 3 bytes | `check_alignment` |
+| unchecked steps | a convolution takes strides of 0 | `check_steps` |
 | unplaced symbols | two of a name are refused without their places | `check_symbols` |
 | unchecked ranks | vectors have more dimensions than memory | `check_rank` |
 | slow symbols | each call walks over all functions | `finding_symbols_once` |
@@ -434,6 +435,26 @@ def check_symbols(op: Operation) -> None:
             blame(error, each, message)
             note_at(error, known[name], "the first definition is here")
             raise error
+
+
+def check_steps(op: Operation) -> None:
+    """Check that a convolution or pooling has a step for each dimension of its image.
+
+    Raises:
+        VerifyException: it has not, or steps by nothing.
+    """
+    image = re.match(r"linalg\.(?:depthwise_)?(?:conv_\d+d|pooling)_(n[a-z]+)", op.name)
+    if image is None:
+        return
+    count = sum(letter in "dhw" for letter in image[1])
+    for name in ("strides", "dilations"):
+        steps = op.properties.get(name)
+        if not isinstance(steps, DenseIntOrFPElementsAttr):
+            continue
+        given = [*steps.get_values()]
+        if len(given) != count or min(given) < 1:
+            wanted = f"expected {name} of 1 or more, {count} of them"
+            raise VerifyException(f"{wanted}, got {steps}")
 
 
 def check_combining(op: Operation) -> None:
