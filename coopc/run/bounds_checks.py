@@ -9,21 +9,22 @@ gets a call before it, of a function that is added to the module:
 which calls `@coopc.out_of_bounds` with the same arguments, a function of whoever runs
 the code, where not all of `[%i, %i + %c1)` is in `[0, %size)`.  The number is that of
 the access and its dimension.  A masked access is of the elements from the first active
-one to the last; none, if the count is not positive.
+one to the last; none, if the count is not positive.  An access to a part of a memref is
+checked in the part and in the whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     Builtin,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    MemRefType,
     ModuleOp,
     VectorType,
 )
@@ -34,9 +35,13 @@ from xdsl.utils.hints import isa
 
 from coopc.dialects import amx, simt
 from coopc.dialects.amx import tile_type
+from coopc.dialects.narrow import kept_dimensions, memref_type
+from coopc.emit.view import mixed
 from coopc.ir.builder import INDEX, Builder
 
 CHECK = "coopc.check_bounds"
+Extent: TypeAlias = tuple[SSAValue, SSAValue]
+"""The first index along a dimension, and how many."""
 FUNCTIONS = """
 func.func private @coopc.out_of_bounds(index, index, index, index)
 
@@ -127,15 +132,43 @@ def _check(
         some = at.pure(arith.MinSIOp, count, at.constant(INDEX, 1))
         last = at.pure(arith.AddiOp, extents[-1][0], least)
         extents = [*((first, some) for first, _ in extents[:-1]), (last, count)]
-    assert isa(memory.type, MemRefType), memory
-    for dimension, (first, count) in enumerate(extents):
-        size = memory.type.get_shape()[dimension]
-        end = at.constant(INDEX, dimension if size == DYNAMIC_INDEX else size)
-        if size == DYNAMIC_INDEX:
-            end = at.pure(memref.DimOp, memory, end)
-        number = at.constant(INDEX, len(found))
-        at.effect(func.CallOp(CHECK, (number, first, count, end), ()))
-        found.append(CheckedAccess(op, dimension, memory))
+    while True:
+        shape = memref_type(memory).get_shape()
+        for dimension, ((first, count), size) in enumerate(
+            zip(extents, shape, strict=True)
+        ):
+            end = at.constant(INDEX, dimension if size == DYNAMIC_INDEX else size)
+            if size == DYNAMIC_INDEX:
+                end = at.pure(memref.DimOp, memory, end)
+            number = at.constant(INDEX, len(found))
+            at.effect(func.CallOp(CHECK, (number, first, count, end), ()))
+            found.append(CheckedAccess(op, dimension, memory))
+        if not isinstance(memory.owner, memref.SubviewOp):
+            return
+        extents, memory = _whole(at, memory.owner, extents), memory.owner.source
+
+
+def _whole(
+    at: Builder, part: memref.SubviewOp, extents: Sequence[Extent]
+) -> list[Extent]:
+    """Where an access to a part of a memref is in the whole."""
+
+    def numbers(static: DenseArrayBase, dynamic: Sequence[SSAValue]) -> list[SSAValue]:
+        found = mixed(static.get_values(), dynamic)
+        return [at.constant(INDEX, x) if isinstance(x, int) else x for x in found]
+
+    one, sizes = at.constant(INDEX, 1), part.static_sizes.get_values()
+    firsts = numbers(part.static_offsets, part.offsets)
+    steps = numbers(part.static_strides, part.strides)
+    kept = kept_dimensions(sizes, memref_type(part.result).get_shape())
+    found = [(first, one) for first in firsts]
+    for dimension, (first, count) in zip(kept, extents, strict=True):
+        step = steps[dimension]
+        start = at.pure(arith.MuliOp, first, step)
+        start = at.pure(arith.AddiOp, firsts[dimension], start)
+        gaps = at.pure(arith.MuliOp, at.pure(arith.SubiOp, count, one), step)
+        found[dimension] = start, at.pure(arith.AddiOp, gaps, one)
+    return found
 
 
 def _active(at: Builder, mask: SSAValue) -> tuple[SSAValue, SSAValue]:

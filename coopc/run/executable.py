@@ -388,8 +388,16 @@ def _given(
         return memory
     shape = [evaluate(size, sizes) for size in value.shape]
     strides = [memory.itemsize * evaluate(x, sizes) for x in value.strides]
-    start = memory_of(memory)[evaluate(value.offset, sizes) :]
-    return strided(start, shape, strides)
+    whole, first = memory_of(memory), evaluate(value.offset, sizes)
+    count = 1 + sum(
+        (n - 1) * x // memory.itemsize for n, x in zip(shape, strides, strict=True)
+    )
+    if min(shape, default=1) > 0 and not 0 <= first <= len(whole) - count:
+        raise ValueError(
+            f"expected a part of the {len(whole)} elements of {value.memory} "
+            f"{value.number}, got {count} from {first}"
+        )
+    return strided(whole[first:], shape, strides)
 
 
 def _three(grid: Grid) -> tuple[int, int, int]:

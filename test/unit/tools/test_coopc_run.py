@@ -479,6 +479,17 @@ func.func @f(%o: memref<4x16xi32>, %at: index)
   func.return
 }}
 """
+PART = """
+func.func @f(%o: memref<4x16xi32>, %at: index) attributes {simt.kernel,
+    simt.grid = affine_map<(n) -> (1)>} {
+  %c2 = arith.constant 2 : index
+  %p = memref.subview %o[1, %at] [1, 3] [1, 2]
+      : memref<4x16xi32> to memref<3xi32, strided<[2], offset: ?>>
+  %x = memref.load %p[%c2] : memref<3xi32, strided<[2], offset: ?>>
+  memref.store %x, %p[%c2] : memref<3xi32, strided<[2], offset: ?>>
+  func.return
+}
+"""
 TILE = """
 !m = !coopmatrix.matrix<8x8xi32, acc>
 func.func @f(%o: memref<16x32xi32>, %at: index) attributes {simt.kernel,
@@ -498,6 +509,7 @@ func.func @f(%o: memref<16x32xi32>, %at: index) attributes {simt.kernel,
         (MASKED, "n=0 up=99", "n=3 up=8", "of %a: expected indices from 0 to 9, got"),
         (MASKED, "n=9 up=1", "n=3 up=-1", "got -1"),
         (OWN_MEMORY, "at=3", "at=4", "of %m: expected indices from 0 to 3, got 4"),
+        (PART, "at=11", "at=12", "in dimension 1 of %o: expected indices from 0 to 15"),
         (ATOMIC, "at=3", "at=4", "dimension 0 of %o: expected indices from 0 to 3"),
         (ATOMIC, "at=0", "at=-1", "dimension 0 of %o: expected indices from 0 to 3"),
     ],
@@ -517,6 +529,24 @@ def test_every_access_is_checked(
     assert status == 1
     assert reason in error
     assert error.startswith("k.mlir:"), error
+
+
+def test_parts_that_a_host_gives_a_kernel_are_checked(said: Said):
+    pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+    text = """
+func.func @f(%a: tensor<64xf32>, %at: index, %e: tensor<8xf32>) -> tensor<8xf32> {
+  %p = tensor.extract_slice %a[%at] [8] [1] : tensor<64xf32> to tensor<8xf32>
+  %r = linalg.add ins(%p, %p : tensor<8xf32>, tensor<8xf32>)
+                  outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  func.return %r : tensor<8xf32>
+}"""
+    assert said(text, "--on", "cpu", "--arg", "at=56")[0] == 0
+    status, _, error = said(text, "--on", "cpu", "--arg", "at=57")
+    assert status == 1
+    assert error == (
+        "coopc-run: error: expected a part of the 64 elements of argument 0, got 8 "
+        "from 57\n"
+    )
 
 
 @pytest.mark.parametrize("tiles", ["none", "emulated"])
