@@ -148,8 +148,8 @@ def run_tool(tool: str, body: Callable[[], int | None]) -> int:
         return report(Diagnostic(Kind.OUTPUT, message, Place(tool)))
     except KeyboardInterrupt:
         return INTERRUPTED
-    except MemoryError:
-        message = "out of memory"
+    except MemoryError as error:
+        message = f"out of memory: {error}".removesuffix(": ")
         return report(Diagnostic(Kind.INPUT, message, Place(tool)))
     except Exception as error:
         notes = (Note(REPORT),)

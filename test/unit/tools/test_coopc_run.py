@@ -712,6 +712,11 @@ def test_what_is_expected_of_another_shape(said: Said, tmp_path: Path):
             ("--size", "99999999999999"),
             "expected a to have at most 1099511627776 elements, got 99999999999999",
         ),
+        (
+            ("--arg", "a=zeros:1000000000000", "--arg", "b=zeros:1000000000000"),
+            "out of memory: Unable to allocate 7.28 TiB for an array with shape "
+            "(1000000000000,) and data type float64",
+        ),
         (("--save", "result"), "expected --save NAME=FILE.npy, got 'result'"),
         (("--save", "result="), "expected --save NAME=FILE.npy, got 'result='"),
         (("--expect", "c="), "expected --expect [NAME=]FILE.npy, got 'c='"),
