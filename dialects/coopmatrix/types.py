@@ -588,6 +588,10 @@ def _parse_scope(parser: AttrParser) -> ScopeAttr | SymbolRefAttr:
 # The operation of `coopmatrix` that names a number which is fixed late.
 
 
+ONLY_SPIRV = "expected coopc-khr: only modules of SPIR-V are specialized"
+"""Why other pipelines refuse a specialization constant."""
+
+
 @irdl_op_definition
 class SpecConstantOp(IRDLOperation):
     """A named number, fixed when a module is specialized, not when it is compiled.

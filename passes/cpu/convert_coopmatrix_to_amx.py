@@ -91,11 +91,7 @@ Access = coopmatrix.LoadOp | coopmatrix.StoreOp
 IN_MEMORY = (*ELEMENT_BY_ELEMENT, coopmatrix.ApplyOp, coopmatrix.ReduceOp)
 """Operations that are done on rows or elements in memory, as tiles have no arithmetic;
 so is `arith.select`."""
-WITHOUT_RULE = (
-    coopmatrix.AtomicOp,
-    coopmatrix.SpecConstantOp,
-    coopmatrix.TransposeOp,
-)
+WITHOUT_RULE = (coopmatrix.AtomicOp, coopmatrix.TransposeOp)
 
 
 @dataclass(frozen=True)
@@ -139,6 +135,8 @@ def check(op: Operation, scopes: tuple[ScopeAttr, ...]) -> None:
                 f"{op.name} is of one work-item: expected row slices, as "
                 "resolve-subgroup-wi-call makes them",
             )
+        if isinstance(op, coopmatrix.SpecConstantOp):
+            raise Refused(op, coopmatrix.ONLY_SPIRV)
         if isinstance(op, WITHOUT_RULE):
             raise Refused(op, f"there is no rule for {op.name} on tiles")
     elif matrices and isinstance(op, FuncOp | CallOp | ReturnOp):

@@ -488,6 +488,8 @@ def refuse(
     if isinstance(op, coopmatrix.YieldOp):
         return  # of an `apply`
     if op.dialect_name() == "coopmatrix" and type(op) not in rules:
+        if isinstance(op, coopmatrix.SpecConstantOp):
+            raise Refused(op, coopmatrix.ONLY_SPIRV)
         raise Refused(op, f"{op.name} {NOT_CONVERTED}")
 
 

@@ -28,7 +28,7 @@ coopmatrix.spec_constant @M = 8 : i32
 // -----
 
 coopmatrix.spec_constant @M = 8 : i32
-// CHECK: there is no rule for coopmatrix.spec_constant on tiles
+// CHECK: coopmatrix.spec_constant: expected coopc-khr: only modules of SPIR-V are specialized
 
 // -----
 

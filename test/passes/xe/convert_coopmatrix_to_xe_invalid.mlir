@@ -132,3 +132,8 @@ func.func @one_row(%x: f32) attributes {simt.kernel, simt.subgroup_size = 32 : i
   %0 = coopmatrix.fill %x : f32 -> !coopmatrix.matrix<1x16xf32, acc>
   func.return
 }
+
+// -----
+
+coopmatrix.spec_constant @M = 8 : i32
+// CHECK: coopmatrix.spec_constant: expected coopc-khr: only modules of SPIR-V are specialized
