@@ -1,6 +1,7 @@
 """Operations of `math` as MLIR 22 prints them, which xDSL 0.74 lacks.
 
 %c = math.isnan %x : f32                      and isinf, isfinite, isnormal: an i1
+%y = math.erfc %x : f32                       1 - erf(x), exact where that is small
 %y = math.clampf %x to [%low, %high] : f32    the minimum of a maximum, which keep NaN
 """
 
@@ -96,6 +97,11 @@ class IsNormalOp(ClassifyOp):
 
 
 @irdl_op_definition
+class ErfcOp(math.FloatingPointLikeUnaryMathOperation):
+    name = "math.erfc"
+
+
+@irdl_op_definition
 class ClampFOp(IRDLOperation):
     """The number between two others that is next to one; NaN if one of them is."""
 
@@ -118,6 +124,10 @@ class ClampFOp(IRDLOperation):
 
 
 Math = Dialect(
-    "math", [*math.Math.operations, IsFiniteOp, IsInfOp, IsNaNOp, IsNormalOp, ClampFOp]
+    "math",
+    [
+        *(*math.Math.operations, IsFiniteOp, IsInfOp, IsNaNOp, IsNormalOp),
+        *(ErfcOp, ClampFOp),
+    ],
 )
 """xDSL's dialect, and the operations."""

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from coopc.dialects.math_forms import ErfcOp
 from coopc.dialects.shaped_arith import IndexCastUIOp, RemfOp
 from coopc.emit.emission import AnyEmission
 from coopc.emit.walker import Handlers, NoForm, count_of, element_of, is_i1
@@ -101,7 +102,7 @@ _IN_ALL = (
 """Functions that all have by the names of the operations, with a capital in GLSL."""
 _NOT_IN_GLSL = (
     *(math.CbrtOp, math.CopySignOp, math.ErfOp, math.ExpM1Op, math.Log10Op),
-    *(math.Log1pOp, math.RoundOp),
+    *(math.Log1pOp, math.RoundOp, ErfcOp),
 )
 
 

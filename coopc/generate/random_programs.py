@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
-from xdsl.dialects import affine, func, llvm, math, memref, scf, ub, vector
+from xdsl.dialects import affine, func, llvm, memref, scf, ub, vector
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.ir import Dialect
 from xdsl.parser import Parser
@@ -29,6 +29,7 @@ from xdsl.parser import Parser
 from coopc.device import Device
 from coopc.dialects.coopmatrix import Coopmatrix
 from coopc.dialects.layout import Layout
+from coopc.dialects.math_forms import Math
 from coopc.dialects.row_slice import RowSlice
 from coopc.dialects.shaped_arith import Arith
 from coopc.dialects.simt import Simt
@@ -46,7 +47,7 @@ DIALECTS = (
     Arith,
     func.Func,
     llvm.LLVM,
-    math.Math,
+    Math,
     memref.MemRef,
     scf.Scf,
     ub.UB,

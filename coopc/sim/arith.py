@@ -37,6 +37,7 @@ from coopc.dialects.math_forms import (
     IsInfOp,
     IsNaNOp,
     IsNormalOp,
+    Math,
 )
 from coopc.dialects.shaped_arith import IndexCastUIOp, RemfOp, element_of
 from coopc.ir.facts import elements_of_resource
@@ -100,7 +101,7 @@ FLOATS: dict[type[Operation], str] = {
     },
     **{
         op: name
-        for op in math.Math.operations
+        for op in Math.operations
         if (name := op.name.removeprefix("math.")) in FLOAT_FUNCTIONS
     },
 }

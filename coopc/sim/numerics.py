@@ -384,6 +384,11 @@ FLOAT_FUNCTIONS: dict[str, FloatFunction] = {
         16,
         _by_slope(2 / math.sqrt(math.pi)),
     ),
+    "erfc": _library(
+        np.vectorize(math.erfc, otypes=[np.float64]),
+        16,
+        _by_slope(2 / math.sqrt(math.pi)),
+    ),
     "exp": _library(np.exp, 3),
     "exp2": _library(np.exp2, 3),
     "expm1": _library(np.expm1, 3),

@@ -38,6 +38,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
 
 from coopc.dialects.math_forms import (
     ClampFOp,
+    ErfcOp,
     IsFiniteOp,
     IsInfOp,
     IsNaNOp,
@@ -98,6 +99,20 @@ LOG_ERFC = (
 )
 """log(erfc(x)) for x >= 0, by powers of x: erfc(x) to 1.6e-8, 1 of 0, and 0 of
 infinity."""
+ERFC = (
+    -1.2654961347579956,
+    0.9996786713600159,
+    0.3770797550678253,
+    0.08298470079898834,
+    -0.14855091273784637,
+    0.2151685208082199,
+    -1.0687047243118286,
+    1.4472343921661377,
+    -0.8084797263145447,
+    0.16908559203147888,
+)
+"""log(erfc(x) / t) + x^2 for 0 <= x <= 12, by powers of t = 1 / (1 + x / 2): erfc(x) to
+1.4e-7 of it."""
 
 EXP = (
     0.4999999403953552,
@@ -345,6 +360,25 @@ def erf(code: Code, op: math.ErfOp) -> Num | SSAValue:
         near = x * polynomial(x * x, ERF)
         found = x.compare("olt", 1.0).select(near, found)
     return found.apply(math.CopySignOp, signed)
+
+
+@table.on(ErfcOp, when=is_of_vectors)
+@table.on(ErfcOp, when=lacks_of_short)
+def erfc(code: Code, op: ErfcOp) -> Num | SSAValue:
+    """`t exp(polynomial of t - x^2)`, of f16 in f32.
+
+    x^2 is high^2, which is exact, and (x - high) (x + high).
+    """
+    if isinstance(element_of(op.operand.type), Float16Type):
+        return computed_in_f32(code, op, Float16Type)
+    (signed,) = free(code, op.operand)
+    x = signed.apply(math.AbsFOp)
+    x = x.compare("ogt", 12.0).select(x.like(12.0), x)  # whose erfc is 0 in f32
+    high = (x.bits(i32) & -(1 << 12)).bits(f32)
+    t = x.like(1.0) / (x * 0.5 + 1.0)
+    rest = polynomial(t, ERFC) - (x - high) * (x + high)
+    found = (high * high * -1.0).apply(math.ExpOp) * rest.apply(math.ExpOp) * t
+    return signed.compare("olt", 0.0).select(2.0 - found, found)
 
 
 def adds_one(use: Use) -> bool:

@@ -44,6 +44,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from coopc.dialects import avx512, simt
+from coopc.dialects.math_forms import ErfcOp
 from coopc.dialects.shaped_arith import RemfOp, shaped
 from coopc.dialects.simt import bits_of
 from coopc.emit.walker import NoForm, count_of, element_of
@@ -56,7 +57,7 @@ table = Expansions()
 
 MATH: tuple[type[Operation], ...] = tuple(
     op
-    for op in math.Math.operations
+    for op in (*math.Math.operations, ErfcOp)
     if op not in (math.AbsIOp, math.CtPopOp, math.IPowIOp, math.FPowIOp)
     and op not in (math.CountLeadingZerosOp, math.CountTrailingZerosOp)
 )

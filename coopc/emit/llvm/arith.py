@@ -10,6 +10,7 @@ from xdsl.dialects import arith, math, ub, vector
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 
+from coopc.dialects.math_forms import ErfcOp
 from coopc.dialects.narrow import is_memref
 from coopc.emit import arith as shared
 from coopc.emit.arith import check_same_bits, is_bf16, unwrapped
@@ -102,7 +103,7 @@ _INTRINSICS = (
 
 _FROM_LIBRARY = (
     *(math.AcoshOp, math.AsinhOp, math.AtanhOp, math.CbrtOp, math.ErfOp),
-    *(math.ExpM1Op, math.Log1pOp, math.RsqrtOp),
+    *(math.ExpM1Op, math.Log1pOp, math.RsqrtOp, ErfcOp),
 )
 """What LLVM has no intrinsic for; the C library has all but rsqrt."""
 

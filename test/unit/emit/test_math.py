@@ -197,6 +197,20 @@ def test_bits(runner: Any, bits: int):
         np.testing.assert_array_equal(found["absi"], np.abs(a))
 
 
+def test_erfc(runner: Any):
+    """Also where it is small, to what OpenCL allows, and Vulkan of `exp` of x^2."""
+    a = np.linspace(-5, 9, 61).astype(np.float32)
+    a[:5] = 0.0, -0.0, 1e-30, -1e-6, 1.0
+    edges = np.array([np.inf, -np.inf, np.nan], np.float32)
+    bodies = {"erfc": ("f32", "%r = math.erfc %a : f32")}
+    both = np.concatenate([a, edges])
+    found = runner.elementwise(bodies, ["f32"], [both])["erfc"]
+    expected = np.array([math.erfc(x) for x in a.tolist()])
+    units = 16 + (2 * a**2 if runner.flavour == "vulkan" else 0)
+    assert (np.abs(found[:61] / expected - 1) <= units * 2.0**-23).all()
+    np.testing.assert_array_equal(found[61:], [0, 2, np.nan])
+
+
 def test_erf(runner: Any):
     a = np.linspace(-7, 7, 64).astype(np.float32)
     a[:8] = 0.0, -0.0, 1e-30, -1e-6, 1.0, np.inf, -np.inf, np.nan

@@ -23,6 +23,7 @@ ANYWHERE: dict[str, Callable[[float], float]] = {
     "cos": math.cos,
     "cosh": math.cosh,
     "erf": math.erf,
+    "erfc": math.erfc,
     "exp": math.exp,
     "exp2": math.exp2,
     "expm1": math.expm1,

@@ -269,15 +269,16 @@ CASES = [
     ),
     *(
         Case(MATH, VULKAN, f"%r = math.{op} %a : f32", ("f32",), "f32", ulps=8)
-        for op in ("cbrt", "erf", "expm1", "log10", "log1p")
+        for op in ("cbrt", "erf", "erfc", "expm1", "log10", "log1p")
     ),
     Case(MATH, VULKAN, "%r = math.erf %a : f16", ("f16",), "f16"),
+    Case(MATH, VULKAN, "%r = math.erfc %a : f16", ("f16",), "f16"),
     Case(
         MATH, VULKAN, "%r = math.fpowi %a, %b : f32, i8", ("f32", "i8"), "f32", ulps=8
     ),
     *(
         Case(MATH, AMX, f"%r = math.{op} %a : f16", ("f16",), "f16")
-        for op in ("sqrt", "floor", "absf", "roundeven")
+        for op in ("sqrt", "floor", "absf", "roundeven", "erfc")
     ),
     *(
         # Of 0 and -0 either is right; other f16 are further apart than this.
@@ -300,7 +301,7 @@ CASES = [
         )
         for op in (
             *("exp", "exp2", "expm1", "log", "log10", "log1p", "log2"),
-            *("sin", "cos", "tanh", "erf"),
+            *("sin", "cos", "tanh", "erf", "erfc"),
         )
     ),
     Case(
