@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
     Builtin,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    IntegerType,
     ModuleOp,
     VectorType,
 )
@@ -153,7 +154,9 @@ def _whole(
 ) -> list[Extent]:
     """Where an access to a part of a memref is in the whole."""
 
-    def numbers(static: DenseArrayBase, dynamic: Sequence[SSAValue]) -> list[SSAValue]:
+    def numbers(
+        static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]
+    ) -> list[SSAValue]:
         found = mixed(static.get_values(), dynamic)
         return [at.constant(INDEX, x) if isinstance(x, int) else x for x in found]
 

@@ -238,7 +238,10 @@ def test_a_pass_of_coopc_with_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None
 def test_what_the_verifier_of_xdsl_meets_with_another_exception(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("coopc.pipeline.check_steps", lambda _: None)
+    def unchecked(op: Operation) -> None:
+        assert op
+
+    monkeypatch.setattr("coopc.pipeline.check_steps", unchecked)
     text = """func.func @f(%i: memref<1x8x8x4xf32>, %o: memref<1x6x6x8xf32>) {
       linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<3xi64>,
         strides = dense<1> : tensor<2xi64>}
