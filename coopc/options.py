@@ -26,8 +26,10 @@ from xdsl.utils.hints import isa
 from coopc.diagnostic import CompileError, Diagnostic, Kind, either, near_match
 from coopc.source import Source
 
-_NESTED = re.compile(r'"(?:\\.|[^"\\])*"|(?<==)[\w-]+\{[^{}"]*\}')
-"""A quoted value, or one with options of its own."""
+_NESTED = re.compile(
+    r'"(?:\\.|[^"\\])*"|(?<==)[\w-]+\{[^{}"]*\}|(?<==)[\w./-]+\.(?:toml|json)\b'
+)
+"""A quoted value, one with options of its own, or the name of a file."""
 _SPACES = re.compile(r'"(?:\\.|[^"\\])*"|\s*[,{}]\s*|^\s+|\s+$')
 
 _BEFORE_OPTION = (SpecTokenKind.L_BRACE, SpecTokenKind.SPACE)
@@ -200,10 +202,11 @@ def _names(text: str) -> Iterator[tuple[int, str, bool]]:
 def readable(text: str) -> tuple[str, list[int]]:
     """Return a text as xDSL reads it, and where its characters and its end come from.
 
-    xDSL takes no space around a comma, and a value with options only in quotes:
+    xDSL takes no space around a comma, and a value with options, or the name of a file,
+    only in quotes:
 
-    >>> readable(" canonicalize, p{ tile=8, 16 device=any{n=1} f=1 } ")[0]
-    'canonicalize,p{tile=8,16 device="any{n=1}" f=1}'
+    >>> readable(" canonicalize, p{ tile=8, 16 device=any{n=1} f=a.toml } ")[0]
+    'canonicalize,p{tile=8,16 device="any{n=1}" f="a.toml"}'
     """
     quotes: set[int] = set()
     plain = text

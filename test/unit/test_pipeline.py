@@ -132,6 +132,7 @@ def test_flatten() -> None:
 
 
 def test_read_passes() -> None:
+    assert read_passes("mark{label=../a-1.toml}", KNOWN) == (MarkPass("../a-1.toml"),)
     assert read_passes("mark{label=x},inner{label=y}", KNOWN) == (
         MarkPass("x"),
         *checks(),
@@ -165,7 +166,7 @@ def test_read_passes() -> None:
             "mark{label=marc} , marc",
             "1:20: error: unknown pass 'marc', did you mean 'mark'?",
         ),
-        ("mark{label=a.toml}", "1:13: error: unexpected . outside of quotes"),
+        ("mark{label=a.txt}", "1:13: error: unexpected . outside of quotes"),
         ('mark{label="a.toml}', "1:12: error: expected the quotes to end"),
         (
             "mark{label}",
