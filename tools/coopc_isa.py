@@ -146,6 +146,9 @@ def emitted(args: argparse.Namespace, content: bytes, device: str) -> bytes:
 
 
 def compiled(args: argparse.Namespace, binary: bytes, device: str) -> Isa:
+    if (size := len(binary)) < 20:
+        reason = f"expected a SPIR-V header, 20 bytes, got {size} bytes"
+        raise CompileError(Diagnostic(Kind.INPUT, reason, Place(args.file)))
     environment = f"spv{binary[6]}.{binary[5]}"
     with usage_errors(TOOL, ToolMissing):
         reason = validate_spirv(binary, environment)
