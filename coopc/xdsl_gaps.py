@@ -63,6 +63,7 @@
 | slow walks | each operation passes through a generator per level | `xdsl_speed` |
 | slow traits | each question looks at all traits | the same |
 | slow effects | those of nested loops are looked at once a level | the same |
+| slow liveness | dead operations are looked for until nothing changes | the same |
 | slow patterns | those of a kind of operation are made for each | the same |
 | slow isolation | each operand is followed to the function around it | the same |
 | slow builders | each part is a list, with sizes that few operations have | the same |

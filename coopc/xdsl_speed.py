@@ -371,34 +371,32 @@ def _is_dead(_: Any) -> Any:
     return is_dead
 
 
-def _region_dce(ask: Callable[..., bool]) -> Any:
-    def region_dce(
-        region: Region, listener: PatternRewriterListener | None = None
-    ) -> bool:
-        """Look at uses before definitions once, where regions have no branches."""
-        if len(region.blocks) > 1:
-            return ask(region, listener)
-        changed = False
-        for block in region.blocks:
-            for op in reversed(block.ops):
-                if dead_code_elimination.is_trivially_dead(op):
-                    if listener is not None:
-                        listener.handle_operation_removal(op)
-                    block.erase_op(op, safe_erase=False)
-                    changed = True
-                    continue
-                for each in op.regions:
-                    changed |= region_dce(each, listener)
-        return changed
+def region_dce(region: Region, listener: PatternRewriterListener | None = None) -> bool:
+    """Look at uses before definitions once, where regions have no branches."""
+    if len(region.blocks) > 1:
+        return dead_code_elimination.region_dce(region, listener)
+    changed = False
+    for block in region.blocks:
+        for op in reversed(block.ops):
+            if dead_code_elimination.is_trivially_dead(op):
+                if listener is not None:
+                    listener.handle_operation_removal(op)
+                block.erase_op(op, safe_erase=False)
+                changed = True
+                continue
+            for each in op.regions:
+                changed |= region_dce(each, listener)
+    return changed
 
+
+def _region_dce(_: Any) -> Any:
     return region_dce
 
 
 mend(dead_code_elimination, "result_only_effects", _only_results)
 mend(dead_code_elimination, "would_be_trivially_dead", _would_be_dead)
 mend(dead_code_elimination, "is_trivially_dead", _is_dead)
-mend(dead_code_elimination, "region_dce", _region_dce)
-canonicalize.region_dce = dead_code_elimination.region_dce
+mend(canonicalize, "region_dce", _region_dce)
 
 _patterns: dict[type[Operation], tuple[frozenset[OpTrait], RewritePattern | None]] = {}
 """The traits of an operation, and what canonicalizes it."""
@@ -433,7 +431,7 @@ def _is_idle(op: Operation) -> bool:
 def _populate(populate: Callable[..., None]) -> Any:
     def populate_some(self: Any, region: Region) -> None:
         """Leave out what is idle; where it dies, its users tell, or `region_dce`."""
-        if self.post_walk_func is not dead_code_elimination.region_dce:
+        if self.post_walk_func is not region_dce:
             return populate(self, region)
         ops = [op for block in region.blocks for op in block.walk()]
         for op in reversed(ops):
