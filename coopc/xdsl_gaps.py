@@ -58,6 +58,7 @@
 | unchecked alignments | `vector.load` takes one of 3 bytes | `check_alignment` |
 | unchecked steps | a convolution takes strides of 0 | `check_steps` |
 | unplaced symbols | two of a name are refused without their places | `check_symbols` |
+| untyped comparisons | those of operations ignore types of results | `_typed` |
 | unchecked ranks | vectors have more dimensions than memory | `check_rank` |
 | slow symbols | each call walks over all functions | `finding_symbols_once` |
 | slow walks | each operation passes through a generator per level | `xdsl_speed` |
@@ -218,6 +219,20 @@ def _is_splat(_: Callable[..., bool]) -> Any:
 
 
 mend(DenseIntOrFPElementsAttr, "is_splat", _is_splat)
+
+
+def _typed(same: Callable[..., bool]) -> Any:
+    def is_structurally_equivalent(
+        self: Operation, other: IRNode, context: Any = None
+    ) -> bool:
+        return same(self, other, context) and (
+            self.result_types == cast(Operation, other).result_types
+        )
+
+    return is_structurally_equivalent
+
+
+mend(Operation, "is_structurally_equivalent", _typed)
 
 
 def float_of_hex(literal: str, type: AnyFloat) -> float | None:

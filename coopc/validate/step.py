@@ -135,7 +135,7 @@ class Validator:
     ) -> None:
         """Refuse a pass that changes what the program does.
 
-        A pass that changes nothing, as most of a pipeline, is not compared.
+        What a pass leaves as it was does not run again.
 
         Raises:
             PassFailedException: a function does something else, or became undefined.

@@ -137,6 +137,23 @@ def test_splats_of_floats(module: str, found: str) -> None:
     assert subprocess.check_output(program, text=True) == found
 
 
+COMPARED = """
+from importlib import import_module
+from xdsl.dialects import test
+from xdsl.dialects.builtin import ModuleOp, bf16, f16
+import_module({!r} or "sys")
+one, other = (ModuleOp([test.TestOp(result_types=[x])]) for x in (f16, bf16))
+print(int(one.is_structurally_equivalent(other)), end="")
+print(int(one.is_structurally_equivalent(one.clone())), end="")
+"""
+
+
+@pytest.mark.parametrize(("module", "found"), [("", "11"), ("coopc.parsing", "01")])
+def test_untyped_comparisons(module: str, found: str) -> None:
+    program = [sys.executable, "-c", COMPARED.format(module)]
+    assert subprocess.check_output(program, text=True) == found
+
+
 def test_folds_of_large_floats() -> None:
     text = """
 %a = arith.constant 60000.0 : f16

@@ -74,3 +74,29 @@ func.func @cast(%x: tensor<?x1x?xf32>) -> tensor<?x?x5xf32> {
   %y = tensor.cast %x : tensor<?x1x?xf32> to tensor<?x?x5xf32>
   return %y : tensor<?x?x5xf32>
 }
+
+// Kernels that differ only in what they round to are two.
+
+// CHECK-LABEL: func.func @formats.0(
+// CHECK:         arith.truncf %{{.*}} : f32 to f16
+// CHECK-LABEL: func.func @formats.1(
+// CHECK:         arith.truncf %{{.*}} : f32 to bf16
+// CHECK-LABEL: simt.sequence @formats(
+// CHECK:         simt.launch @formats.0(
+// CHECK:         simt.launch @formats.1(
+func.func @formats(%a: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
+  %e = tensor.empty() : tensor<4x6xf32>
+  %p = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %t = arith.truncf %x : f32 to f16
+    %r = arith.extf %t : f16 to f32
+    linalg.yield %r : f32
+  } -> tensor<4x6xf32>
+  %q = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %t = arith.truncf %x : f32 to bf16
+    %r = arith.extf %t : bf16 to f32
+    linalg.yield %r : f32
+  } -> tensor<4x6xf32>
+  return %p, %q : tensor<4x6xf32>, tensor<4x6xf32>
+}

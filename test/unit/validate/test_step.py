@@ -62,6 +62,21 @@ def test_what_changes_nothing_does_not_run(monkeypatch: pytest.MonkeyPatch) -> N
     validator.check(before.clone(), TransposeLoadsPass())
 
 
+def test_a_difference_of_types_alone_is_found() -> None:
+    text = """
+func.func @f(%m: memref<1xi32>) attributes {simt.kernel} {
+  %zero = arith.constant 0 : index
+  %x = arith.constant -1 : i32
+  %short = arith.trunci %x : i32 to i16
+  %y = arith.extui %short : i16 to i32
+  memref.store %y, %m[%zero] : memref<1xi32>
+  func.return
+}"""
+    after = module_of(text.replace("i16", "i8"))
+    with pytest.raises(PassFailedException, match=r"expected 65535, .* got 255"):
+        Validator(module_of(text)).check(after, TransposeLoadsPass())
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
