@@ -128,9 +128,10 @@ def _check(
         (index, at.constant(INDEX, count))
         for index, count in zip(indices, counts, strict=True)
     ]
+    some = at.constant(INDEX, 1)
     if mask is not None:
         least, count = _active(at, mask)
-        some = at.pure(arith.MinSIOp, count, at.constant(INDEX, 1))
+        some = at.pure(arith.MinSIOp, count, some)
         last = at.pure(arith.AddiOp, extents[-1][0], least)
         extents = [*((first, some) for first, _ in extents[:-1]), (last, count)]
     while True:
@@ -146,13 +147,17 @@ def _check(
             found.append(CheckedAccess(op, dimension, memory))
         if not isinstance(memory.owner, memref.SubviewOp):
             return
-        extents, memory = _whole(at, memory.owner, extents), memory.owner.source
+        extents, memory = _whole(at, memory.owner, extents, some), memory.owner.source
 
 
 def _whole(
-    at: Builder, part: memref.SubviewOp, extents: Sequence[Extent]
+    at: Builder, part: memref.SubviewOp, extents: Sequence[Extent], some: SSAValue
 ) -> list[Extent]:
-    """Where an access to a part of a memref is in the whole."""
+    """Where an access to a part of a memref is in the whole.
+
+    `some` is how many along dimensions that the part lacks: 1, or none if no lane is
+    active.
+    """
 
     def numbers(
         static: DenseArrayBase[IntegerType], dynamic: Sequence[SSAValue]
@@ -164,7 +169,7 @@ def _whole(
     firsts = numbers(part.static_offsets, part.offsets)
     steps = numbers(part.static_strides, part.strides)
     kept = kept_dimensions(sizes, memref_type(part.result).get_shape())
-    found = [(first, one) for first in firsts]
+    found = [(first, some) for first in firsts]
     for dimension, (first, count) in zip(kept, extents, strict=True):
         step = steps[dimension]
         start = at.pure(arith.MuliOp, first, step)

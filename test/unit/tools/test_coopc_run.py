@@ -490,6 +490,22 @@ func.func @f(%o: memref<4x16xi32>, %at: index) attributes {simt.kernel,
   func.return
 }
 """
+ROW = """
+func.func @f(%o: memref<4x16xi32>, %at: index, %n: index) attributes {simt.kernel,
+    simt.grid = affine_map<(m, n) -> (1)>} {
+  %c0 = arith.constant 0 : index
+  %p = memref.subview %o[%at, 0] [1, 16] [1, 1]
+      : memref<4x16xi32> to memref<16xi32, strided<[1], offset: ?>>
+  %mask = vector.create_mask %n : vector<8xi1>
+  %none = arith.constant dense<0> : vector<8xi32>
+  %x = vector.maskedload %p[%c0], %mask, %none
+      : memref<16xi32, strided<[1], offset: ?>>, vector<8xi1>, vector<8xi32>
+      into vector<8xi32>
+  vector.maskedstore %p[%c0], %mask, %x
+      : memref<16xi32, strided<[1], offset: ?>>, vector<8xi1>, vector<8xi32>
+  func.return
+}
+"""
 TILE = """
 !m = !coopmatrix.matrix<8x8xi32, acc>
 func.func @f(%o: memref<16x32xi32>, %at: index) attributes {simt.kernel,
@@ -510,6 +526,7 @@ func.func @f(%o: memref<16x32xi32>, %at: index) attributes {simt.kernel,
         (MASKED, "n=9 up=1", "n=3 up=-1", "got -1"),
         (OWN_MEMORY, "at=3", "at=4", "of %m: expected indices from 0 to 3, got 4"),
         (PART, "at=11", "at=12", "in dimension 1 of %o: expected indices from 0 to 15"),
+        (ROW, "at=9 n=0", "at=9 n=1", "in dimension 0 of %o: expected indices from 0"),
         (ATOMIC, "at=3", "at=4", "dimension 0 of %o: expected indices from 0 to 3"),
         (ATOMIC, "at=0", "at=-1", "dimension 0 of %o: expected indices from 0 to 3"),
     ],
