@@ -67,11 +67,12 @@ def stream(func: FuncOp, least: int) -> None:
 def is_only_written(value: BlockArgument) -> bool:
     """Whether an argument is memory that a function stores to and does not load.
 
-    Its elements have a width, as indices have not.
+    Its elements are of whole bytes that divide `ALIGNMENT`.
     """
     return (
         is_memref(type := value.type)
-        and isinstance(type.element_type, FixedBitwidthType)
+        and isinstance(element := type.element_type, FixedBitwidthType)
+        and element.bitwidth in (8, 16, 32, 64, 128)
         and all(isinstance(x.operation, STORES | memref.DimOp) for x in value.uses)
     )
 
