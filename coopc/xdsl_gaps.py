@@ -457,7 +457,7 @@ def check_steps(op: Operation) -> None:
     """Check that a convolution or pooling has a step for each dimension of its image.
 
     Raises:
-        VerifyException: it has not, or steps by nothing.
+        VerifyException: it has not, or a step is less than 1.
     """
     image = re.match(r"linalg\.(?:depthwise_)?(?:conv_\d+d|pooling)_(n[a-z]+)", op.name)
     if image is None:
@@ -469,7 +469,7 @@ def check_steps(op: Operation) -> None:
             continue
         given = [*steps.get_values()]
         if len(given) != count or min(given) < 1:
-            wanted = f"expected {name} of 1 or more, {count} of them"
+            wanted = f"expected {count} {name} of 1 or more"
             raise VerifyException(f"{wanted}, got {steps}")
 
 
@@ -542,8 +542,8 @@ def check_alignment(op: Operation) -> None:
         return
     number = given.value.data if isinstance(given, IntegerAttr) else 0
     if not 1 <= number <= MAX_ALIGNMENT or number & (number - 1):
-        wanted = f"expected a power of two, at most {MAX_ALIGNMENT}, as the alignment"
-        raise VerifyException(f"{wanted}, got {given}")
+        what = "expected an alignment that is a power of two"
+        raise VerifyException(f"{what}, at most {MAX_ALIGNMENT}, got {given}")
 
 
 @contextmanager

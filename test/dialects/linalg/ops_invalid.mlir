@@ -208,7 +208,7 @@ func.func @f(%a: tensor<4xf32>) {
 
 // -----
 
-// CHECK: linalg.conv_2d_nhwc_hwcf: expected strides of 1 or more, 2 of them, got dense<[1, 0]> : tensor<2xi64>
+// CHECK: linalg.conv_2d_nhwc_hwcf: expected 2 strides of 1 or more, got dense<[1, 0]> : tensor<2xi64>
 func.func @f(%a: tensor<1x8x8x4xf32>, %b: tensor<3x3x4x4xf32>, %c: tensor<1x6x6x4xf32>) {
   %0 = linalg.conv_2d_nhwc_hwcf {strides = dense<[1, 0]> : tensor<2xi64>} ins(%a, %b : tensor<1x8x8x4xf32>, tensor<3x3x4x4xf32>) outs(%c : tensor<1x6x6x4xf32>) -> tensor<1x6x6x4xf32>
   func.return
@@ -216,7 +216,7 @@ func.func @f(%a: tensor<1x8x8x4xf32>, %b: tensor<3x3x4x4xf32>, %c: tensor<1x6x6x
 
 // -----
 
-// CHECK: linalg.pooling_nhwc_max: expected dilations of 1 or more, 2 of them, got dense<-1> : tensor<2xi64>
+// CHECK: linalg.pooling_nhwc_max: expected 2 dilations of 1 or more, got dense<-1> : tensor<2xi64>
 func.func @f(%a: tensor<1x8x8x4xf32>, %b: tensor<3x3xf32>, %c: tensor<1x6x6x4xf32>) {
   %0 = linalg.pooling_nhwc_max {dilations = dense<-1> : tensor<2xi64>} ins(%a, %b : tensor<1x8x8x4xf32>, tensor<3x3xf32>) outs(%c : tensor<1x6x6x4xf32>) -> tensor<1x6x6x4xf32>
   func.return
@@ -224,7 +224,7 @@ func.func @f(%a: tensor<1x8x8x4xf32>, %b: tensor<3x3xf32>, %c: tensor<1x6x6x4xf3
 
 // -----
 
-// CHECK: linalg.conv_3d_ndhwc_dhwcf: expected strides of 1 or more, 3 of them, got dense<1> : tensor<2xi64>
+// CHECK: linalg.conv_3d_ndhwc_dhwcf: expected 3 strides of 1 or more, got dense<1> : tensor<2xi64>
 func.func @f(%a: tensor<1x8x8x8x4xf32>, %b: tensor<3x3x3x4x4xf32>, %c: tensor<1x6x6x6x4xf32>) {
   %0 = linalg.conv_3d_ndhwc_dhwcf {strides = dense<1> : tensor<2xi64>} ins(%a, %b : tensor<1x8x8x8x4xf32>, tensor<3x3x3x4x4xf32>) outs(%c : tensor<1x6x6x6x4xf32>) -> tensor<1x6x6x6x4xf32>
   func.return
