@@ -116,6 +116,6 @@ WIDE_VECTOR_TILE = 12, 32
 SECOND_CACHE_BYTES = 2 << 20
 """Of a core; what all threads store is compared with it."""
 STREAMED_BYTES = 8 << 20
-"""Of a result that row kernels store past the caches, at the least.  On one core of a
+"""Of the smallest result that row kernels store past the caches.  On one core of a
 Zen 4, f32 was scaled 1.4 to 2.2 times as fast so if the result had 8 to 64 MiB, 1.1 to
-1.2 times if it was read next, and at .8 and half the speed if it had 1 to 4 MiB."""
+1.2 times if it was read next, and 0.5 to 0.8 times if it had 1 to 4 MiB."""

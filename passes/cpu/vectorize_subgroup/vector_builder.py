@@ -129,7 +129,11 @@ class VectorBuilder(Builder):
         return self.extract(new, lane) if found is None else found
 
     def component(self, value: SSAValue, at: int, terms: int = 8) -> SSAValue | None:
-        """Return a component of integers that are made of so many numbers, or None."""
+        """Return a component of a vector without extracting it; None if that fails.
+
+        The vector is a broadcast, constant integers, or sums and products of at most
+        `terms` of these.
+        """
         match owner := value.owner:
             case vector.BroadcastOp(source=source) if not is_vector(source.type):
                 return source

@@ -13,9 +13,9 @@ Fails:   if an operation cannot be vectorized, naming it: for matrices, memrefs 
          unchanged.
 
 Divergent control flow runs under masks: both sides of a branch, and a loop until no
-lane is active.  A side that no lane takes is skipped, so uniform operations in it stay
-safe.  Memory accesses are vectors if lane l accesses element l of a row, else a loop
-over active lanes.
+lane is active.  A side that no lane takes is skipped, unless it has only a few masked
+loads and operations without side effects.  Memory accesses are vectors if lane l
+accesses element l of a row, else a loop over active lanes.
 
 Where a work-group of several subgroups holds matrices, one work-item stands for all of
 them: the row slices of such a matrix are as long as the work-group.  With
