@@ -89,7 +89,7 @@ def _memory_at(tensor: Any) -> Array:
     try:
         type = np.dtype(BITS.get(name, name))
     except TypeError as error:
-        types = f"numpy's or {', '.join(BITS)}"
+        types = f"a type of numpy or {', '.join(BITS)}"
         raise ValueError(f"expected a tensor of {types}, got {name}") from error
     shape = tuple(tensor.shape)
     steps = [int(each) * type.itemsize for each in tensor.stride()]
