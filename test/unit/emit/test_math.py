@@ -208,6 +208,7 @@ def test_erfc(runner: Any):
     expected = np.array([math.erfc(x) for x in a.tolist()])
     units = 16 + (2 * a**2 if runner.flavour == "vulkan" else 0)
     assert (np.abs(found[:61] / expected - 1) <= units * 2.0**-23).all()
+    np.testing.assert_array_equal(found[:2], 1)
     np.testing.assert_array_equal(found[61:], [0, 2, np.nan])
 
 
