@@ -36,7 +36,7 @@ from xdsl.utils.hints import isa
 
 from coopc.dialects import amx, simt
 from coopc.dialects.amx import tile_type
-from coopc.dialects.narrow import kept_dimensions, memref_type
+from coopc.dialects.narrow import is_memref, kept_dimensions, memref_type
 from coopc.emit.view import mixed
 from coopc.ir.builder import INDEX, Builder
 
@@ -145,9 +145,13 @@ def _check(
             number = at.constant(INDEX, len(found))
             at.effect(func.CallOp(CHECK, (number, first, count, end), ()))
             found.append(CheckedAccess(op, dimension, memory))
-        if not isinstance(memory.owner, memref.SubviewOp):
-            return
-        extents, memory = _whole(at, memory.owner, extents, some), memory.owner.source
+        match memory.owner:
+            case memref.SubviewOp() as part:
+                extents, memory = _whole(at, part, extents, some), part.source
+            case memref.CastOp(source=source) if is_memref(source.type):
+                memory = source
+            case _:
+                return
 
 
 def _whole(

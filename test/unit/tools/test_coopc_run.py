@@ -485,8 +485,10 @@ func.func @f(%o: memref<4x16xi32>, %at: index) attributes {simt.kernel,
   %c2 = arith.constant 2 : index
   %p = memref.subview %o[1, %at] [1, 3] [1, 2]
       : memref<4x16xi32> to memref<3xi32, strided<[2], offset: ?>>
-  %x = memref.load %p[%c2] : memref<3xi32, strided<[2], offset: ?>>
-  memref.store %x, %p[%c2] : memref<3xi32, strided<[2], offset: ?>>
+  %q = memref.cast %p : memref<3xi32, strided<[2], offset: ?>>
+      to memref<?xi32, strided<[?], offset: ?>>
+  %x = memref.load %q[%c2] : memref<?xi32, strided<[?], offset: ?>>
+  memref.store %x, %q[%c2] : memref<?xi32, strided<[?], offset: ?>>
   func.return
 }
 """
