@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     BoolAttr,
     FixedBitwidthType,
     IntegerAttr,
+    NoneAttr,
     i64,
 )
 from xdsl.dialects.func import FuncOp
@@ -67,12 +68,14 @@ def stream(func: FuncOp, least: int) -> None:
 def is_only_written(value: BlockArgument) -> bool:
     """Whether an argument is memory that a function stores to and does not load.
 
-    Its elements are of whole bytes that divide `ALIGNMENT`.
+    Its elements are of whole bytes that divide `ALIGNMENT`, and `simt.address_of` takes
+    its memory space.
     """
     return (
         is_memref(type := value.type)
         and isinstance(element := type.element_type, FixedBitwidthType)
         and element.bitwidth in (8, 16, 32, 64, 128)
+        and isinstance(type.memory_space, NoneAttr)
         and all(isinstance(x.operation, STORES | memref.DimOp) for x in value.uses)
     )
 

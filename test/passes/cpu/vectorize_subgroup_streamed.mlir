@@ -72,11 +72,11 @@ func.func @dynamic(%c: memref<?x?xf16>, %x: f16) attributes {simt.kernel, simt.s
 // Neither memory that is loaded, nor what is small, nor rows that end in a part of a
 // vector, nor stores to every other vector, nor to one place, nor to columns, nor from
 // an element on that may be no multiple of 16 bytes, nor indices, nor integers of
-// 256 bits.
+// 256 bits, nor memory of a space that is stated.
 
 // CHECK-LABEL: func.func @others(
 // CHECK-NOT:   nontemporal
-func.func @others(%loaded: memref<4096xf32>, %small: memref<2047xf32>, %ragged: memref<8x1001xf32>, %apart: memref<8192xf32>, %once: memref<4096xf32>, %rows: memref<512x16xf32>, %from: memref<4096xf32>, %indices: memref<4096xindex>, %wide: memref<4096xi256>, %s: index, %number: i256) attributes {simt.kernel, simt.subgroup_size = 16 : i32, simt.work_group_size = array<i32: 16>} {
+func.func @others(%loaded: memref<4096xf32>, %small: memref<2047xf32>, %ragged: memref<8x1001xf32>, %apart: memref<8192xf32>, %once: memref<4096xf32>, %rows: memref<512x16xf32>, %from: memref<4096xf32>, %indices: memref<4096xindex>, %wide: memref<4096xi256>, %space: memref<4096xf32, #simt.memory<global>>, %s: index, %number: i256) attributes {simt.kernel, simt.subgroup_size = 16 : i32, simt.work_group_size = array<i32: 16>} {
   %c0 = arith.constant 0 : index
   %c2 = arith.constant 2 : index
   %c16 = arith.constant 16 : index
@@ -98,6 +98,7 @@ func.func @others(%loaded: memref<4096xf32>, %small: memref<2047xf32>, %ragged: 
     memref.store %x, %from[%some] : memref<4096xf32>
     memref.store %at, %indices[%at] : memref<4096xindex>
     memref.store %number, %wide[%at] : memref<4096xi256>
+    memref.store %x, %space[%at] : memref<4096xf32, #simt.memory<global>>
   }
   func.return
 }
