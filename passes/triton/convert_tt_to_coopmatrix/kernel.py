@@ -42,7 +42,9 @@ from coopc.passes.triton.convert_tt_to_coopmatrix.tensors import (
     Elements,
     Pointer,
     Tensor,
+    buffer_shape,
     in_buffer,
+    place_in_buffer,
     to_memory,
     unflattened,
 )
@@ -361,7 +363,8 @@ class TtKernel:
     ) -> Tensor:
         """Return a tensor in memory of its own, from here or from another place on."""
         b, parts = b or self.b, self.options.parts
-        sizes = (parts, *shape) if parts > 1 else shape
+        sizes = buffer_shape(shape)
+        sizes = (parts, *sizes) if parts > 1 else sizes
         type = MemRefType(in_memory(element), sizes, memory_space=WORK_GROUP)
         new = memref.AllocaOp.build(
             operands=[[], []], result_types=[type], properties={}
@@ -377,6 +380,7 @@ class TtKernel:
         memory = target.buffer
         assert memory is not None, target
         value = to_memory(self.b, value, kind_of(memory))
+        at = place_in_buffer(self.b, at, target.shape)
         self.b.effect(memref.StoreOp.get(value, memory, at))
 
     def wait(self) -> None:

@@ -32,10 +32,13 @@ from coopc.dialects.narrow import is_tensor, memref_type
 from coopc.dialects.shaped_arith import element_of
 from coopc.dialects.tt.types import PtrType, in_memory, shape_of
 from coopc.ir.builder import INDEX, BoundedIndex, Builder
+from coopc.ir.facts import constant_number
 from coopc.ir.transaction import Refused
 
 Coordinates: TypeAlias = tuple[SSAValue, ...]
 Function: TypeAlias = Callable[[Coordinates], SSAValue]
+MOST_RANK = 3
+"""Of a product, whose operands are matrices in memory."""
 FIRST = BoundedIndex(0)
 """The lane that does what is done once."""
 
@@ -126,11 +129,22 @@ def in_buffer(
     """Return the tensor that a buffer holds; booleans are bytes there."""
 
     def load(at: Coordinates) -> SSAValue:
+        at = place_in_buffer(b, at, shape)
         found = b.effect(memref.LoadOp.get(buffer, at)).results[0]
         return from_memory(b, found, element)
 
-    matrix = MatrixInMemory(buffer, ()) if len(shape) >= 2 else None
+    matrix = MatrixInMemory(buffer, ()) if 2 <= len(shape) <= MOST_RANK else None
     return Tensor(tuple(shape), load, buffer, frozenset({buffer}), matrix=matrix)
+
+
+def buffer_shape(shape: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape of the buffer of a tensor: a line, if products have no such."""
+    return tuple(shape) if len(shape) <= MOST_RANK else (prod(shape),)
+
+
+def place_in_buffer(b: Builder, at: Coordinates, shape: Sequence[int]) -> Coordinates:
+    """Return where in its buffer an element of a tensor is."""
+    return at if len(shape) <= MOST_RANK else (flattened(b, at, shape),)
 
 
 def from_memory(b: Builder, value: SSAValue, element: Attribute) -> SSAValue:
@@ -173,16 +187,20 @@ def offset(b: Builder, value: SSAValue) -> SSAValue:
 
 def flattened(b: Builder, at: Coordinates, shape: Sequence[int]) -> SSAValue:
     """Return the number of an element in row-major order."""
-    found: SSAValue | None = None
+    found: list[tuple[SSAValue, int]] = []
     for place, size in zip(at, shape, strict=True):
         if size == 1:
             continue
-        if found is not None:
-            found = b.pure(arith.MuliOp, found, b.constant(INDEX, size))
-            found = b.pure(arith.AddiOp, found, place)
-        else:
-            found = place
-    return b.constant(INDEX, 0) if found is None else found
+        if found and (digit := Digit.of(found[-1][0]).joined(Digit.of(place), size)):
+            place, size = digit.value(b), found.pop()[1] * size
+        found.append((place, size))
+    if not found:
+        return b.constant(INDEX, 0)
+    (number, _), *rest = found
+    for place, size in rest:
+        number = b.pure(arith.MuliOp, number, b.constant(INDEX, size))
+        number = b.pure(arith.AddiOp, number, place)
+    return number
 
 
 def unflattened(b: Builder, number: SSAValue, shape: Sequence[int]) -> Coordinates:
@@ -193,14 +211,53 @@ def unflattened(b: Builder, number: SSAValue, shape: Sequence[int]) -> Coordinat
         if size == 1:
             found.append(b.constant(INDEX, 0))
             continue
-        outer, rest = rest, rest // size
-        place = number
-        if rest > 1:
-            place = b.pure(arith.DivUIOp, number, b.constant(INDEX, rest))
-        if size < outer // rest or any(x > 1 for x in shape[: len(found)]):
-            place = b.pure(arith.RemUIOp, place, b.constant(INDEX, size))
-        found.append(place)
+        is_first = rest == prod(shape)
+        rest //= size
+        digit = Digit(number, rest, None if is_first else size)
+        found.append(digit.value(b))
     return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """A digit of a number in a mixed radix: `number / step`, modulo `size`.
+
+    (n / 6 mod 5) * 3 + (n / 2 mod 3)  =  n / 2 mod 15
+    """
+
+    number: SSAValue
+    step: int = 1
+    size: int | None = None
+    """Without it, all digits from this one up."""
+
+    @classmethod
+    def of(cls, place: SSAValue) -> Digit:
+        step, size = 1, None
+        if isinstance(op := place.owner, arith.RemUIOp):
+            size = constant_number(op.rhs)
+            place = place if size is None else op.lhs
+        if isinstance(op := place.owner, arith.DivUIOp):
+            step = constant_number(op.rhs)
+            if step is not None:
+                place = op.lhs
+        return cls(place, step or 1, size)
+
+    def value(self, b: Builder) -> SSAValue:
+        found = self.number
+        if self.step > 1:
+            found = b.pure(arith.DivUIOp, found, b.constant(INDEX, self.step))
+        if self.size is not None:
+            found = b.pure(arith.RemUIOp, found, b.constant(INDEX, self.size))
+        return found
+
+    def joined(self, lower: Digit, size: int) -> Digit | None:
+        """Return this digit and the next lower one, of a size, as one."""
+        if (self.number, self.step) != (lower.number, lower.step * size):
+            return None
+        if lower.size != size:
+            return None
+        whole = None if self.size is None else self.size * size
+        return Digit(self.number, lower.step, whole)
 
 
 # Views and arithmetic, by operation: from the tensors of operands to that of a result.

@@ -229,3 +229,35 @@ tt.func @exchanged(%p: !tt.ptr<i32>, %n: i32) {
   tt.store %to, %s : tensor<64x!tt.ptr<i32>>
   tt.return
 }
+
+// -----
+
+// As `tl.sort` sees a row: buffers of four dimensions are lines, and coordinates that were
+// made from a number are that number again, but for the bit that a reduction is along.
+
+// CHECK-LABEL: func.func @halves
+tt.func @halves(%p: !tt.ptr<i32>, %q: !tt.ptr<i32>) {
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %ps = tt.splat %p : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+  %from = tt.addptr %ps, %at : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+  %x = tt.load %from : tensor<16x!tt.ptr<i32>>
+  %y = tt.reshape %x : tensor<16xi32> -> tensor<2x2x2x2xi32>
+  // CHECK: %s = memref.alloca() : memref<16xi32, #simt.memory<workgroup>>
+  // CHECK: %[[N:.+]] = arith.addi %lane, %{{.+}} : index
+  // CHECK: memref.load %x[%[[N]]]
+  // CHECK: memref.store %{{.+}}, %s[%[[N]]]
+  %s = arith.addi %y, %y : tensor<2x2x2x2xi32>
+  %t = "tt.reduce"(%s) <{axis = 2 : i32}> ({
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.xori %a, %b : i32
+    tt.reduce.return %c : i32
+  }) : (tensor<2x2x2x2xi32>) -> tensor<2x2x2xi32>
+  %e = tt.expand_dims %t {axis = 2 : i32} : tensor<2x2x2xi32> -> tensor<2x2x1x2xi32>
+  %f = tt.broadcast %e : tensor<2x2x1x2xi32> -> tensor<2x2x2x2xi32>
+  %z = arith.xori %s, %f : tensor<2x2x2x2xi32>
+  %r = tt.reshape %z : tensor<2x2x2x2xi32> -> tensor<16xi32>
+  %qs = tt.splat %q : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+  %to = tt.addptr %qs, %at : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+  tt.store %to, %r : tensor<16x!tt.ptr<i32>>
+  tt.return
+}
