@@ -2,10 +2,11 @@
 
 Before:  `tt.clampf`, `tt.precise_sqrt`, `tt.precise_divf`, `tt.mulhiui`,
          `tt.extern_elementwise`, `tt.bitcast` of numbers, `tt.fp_to_fp`,
-         `tt.dot_scaled` of tensors without encodings; `tt.atomic_poll`; divisions of
-         integers by tensors.
+         `tt.dot_scaled` of tensors without encodings, and `tt.dot` of f8; divisions
+         of integers by tensors; `tt.atomic_poll`.
 After:   operations of `arith` and `math` on tensors of the same encodings; `tt.dot` of
-         bf16, or of f16 if one operand is f16, for a scaled product; a loop around
+         bf16, or of f16 if one operand is f16, for a scaled product, and of bf16 or f16
+         for a product of f8 that the device does not multiply as it is; a loop around
          `tt.atomic_cas`; divisions by 1 in place of 0.
 Fails:   for library functions that neither `math` nor `library_functions` has, for
          operands of 6-bit floats, and for correct rounding on devices without f64. The
@@ -22,7 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, ldexp
+from functools import partial
+from math import inf, ldexp, prod
 from typing import TypeAlias
 
 from xdsl.dialects import arith, math, scf
@@ -261,7 +263,44 @@ def function(code: Code, op: tt.ExternElementwiseOp) -> SSAValue:
     return code(new)
 
 
-# Products of factors with scales
+# Products of f8, and of factors with scales
+
+
+def is_multiplied_as(type: AnyFloat, op: tt.DotOp, target: Target) -> bool:
+    """Whether a device multiplies what two factors of f8 fit in, but no f8.
+
+    On Vulkan, factors that are computed are buffers: those of f8 are half as large.
+    """
+    one, other, acc = (element_of(x.type) for x in (op.a, op.b, op.d))
+    multiplies = target.device.multiplications
+    if not {one, other} <= {*tt.F8.values()} or encoding_of(op.a.type) is not None:
+        return False
+    if multiplies(one.name, other.name, acc.name, acc.name):
+        return False
+    size = sum(prod(tt.shape_of(x.type)) * bits_of(type) for x in (op.a, op.b)) // 8
+    if target.language == "vulkan" and size > target.device.limits.local_bytes:
+        return False
+    return bool(multiplies(type.name, type.name, acc.name, acc.name))
+
+
+def widened_product(code: Code, op: tt.DotOp, type: AnyFloat) -> SSAValue:
+    new = tt.DotOp.create(
+        operands=[*(converted(code, x, type) for x in (op.a, op.b)), op.c],
+        result_types=[op.d.type],
+        properties=dict(op.properties),
+    )
+    return code(new)
+
+
+@table.on(tt.DotOp, when=partial(is_multiplied_as, bf16))
+def product_as_bf16(code: Code, op: tt.DotOp) -> SSAValue:
+    return widened_product(code, op, bf16)
+
+
+@table.on(tt.DotOp, when=partial(is_multiplied_as, f16))
+def product_as_f16(code: Code, op: tt.DotOp) -> SSAValue:
+    return widened_product(code, op, f16)
+
 
 E8M0_NAN, E8M0_LEAST = 255, 0x00400000
 """The scale that is NaN, and the bits of f32 of the least one, 2^-127."""
