@@ -617,9 +617,13 @@ def in_rounds(
         return whole
     room = f"its buffers take {size} bytes, {device.name} has room for {most}"
     why = ""
-    for count in ROUNDS:
-        found = in_parts(ctx, old, options, count, 1)
+    has_dots = any(isinstance(x, tt.DotOp) for x in old.walk())
+    leasts = (options.tile[0], 1) if has_dots else (1,)  # rather whole tiles
+    for count, least in product(ROUNDS, leasts):
+        found = in_parts(ctx, old, options, count, least)
         if isinstance(found, str):
+            if least > 1:
+                continue
             why = f", and it cannot be computed in rounds: {found}"
             break
         if shared_bytes(found.func) <= most:

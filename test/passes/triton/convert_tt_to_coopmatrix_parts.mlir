@@ -187,3 +187,27 @@ tt.func @changed(%p: !tt.ptr<i64>, %q: !tt.ptr<i64>, %n: i32, %pitch: i64) {
   tt.descriptor_store %y[%zero, %zero], %r : !tt.tensordesc<64x64xi64>, tensor<64x64xi64>
   tt.return
 }
+
+// -----
+
+// Parts are whole tiles of products, if they have room: halves of the columns here.
+
+// ALONE-LABEL: func.func @tiles
+// ALONE: coopmatrix.store {{.*}} : !coopmatrix.matrix<16x16xf32, acc>, memref<16x32xf32,
+// ROUNDS: remark: tt.func: its buffers take {{.*}}, lavapipe has room for 32768: it is computed in 2 rounds
+tt.func @tiles(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %o: !tt.ptr<f32>, %n: i32, %pitch: i64) {
+  %zero = arith.constant 0 : i32
+  %unit = arith.constant 1 : i64
+  %x = tt.make_tensor_descriptor %p, [%n, %n], [%pitch, %unit] : <f16>, <16x256xf16>
+  %y = tt.make_tensor_descriptor %q, [%n, %n], [%pitch, %unit] : <f16>, <256x64xf16>
+  %z = tt.make_tensor_descriptor %o, [%n, %n], [%pitch, %unit] : <f32>, <16x64xf32>
+  %a = tt.descriptor_load %x[%zero, %zero] : !tt.tensordesc<16x256xf16> -> tensor<16x256xf16>
+  %b = tt.descriptor_load %y[%zero, %zero] : !tt.tensordesc<256x64xf16> -> tensor<256x64xf16>
+  %e = math.exp %a : tensor<16x256xf16>
+  %f = math.exp %b : tensor<256x64xf16>
+  %c = arith.constant dense<0.0> : tensor<16x64xf32>
+  %d = tt.dot %e, %f, %c, inputPrecision = ieee : tensor<16x256xf16> * tensor<256x64xf16> -> tensor<16x64xf32>
+  %g = math.exp %d : tensor<16x64xf32>
+  tt.descriptor_store %z[%zero, %zero], %g : !tt.tensordesc<16x64xf32>, tensor<16x64xf32>
+  tt.return
+}
