@@ -68,6 +68,7 @@ from coopc.ir.builder import INDEX, BoundedIndex, Builder, Values
 from coopc.ir.device_option import device_of
 from coopc.ir.transaction import Refused, transaction
 from coopc.layout.family import CoopmatrixFamily
+from coopc.passes.coopmatrix.supported_tiles import HeldMatrices
 from coopc.passes.generic.share_workgroup_memory import shared_bytes
 from coopc.passes.triton.access_order import may_conflict, waiting_accesses
 from coopc.passes.triton.convert_tt_to_coopmatrix import (
@@ -118,6 +119,7 @@ from coopc.passes.triton.layouts import remark_warps
 from coopc.passes.triton.memory import update_memory
 from coopc.passes.triton.normalize_tt_descriptors import make_host_descriptors
 from coopc.passes.triton.origins import View
+from coopc.plan.khr_table import way
 from coopc.remarks import LEFT_OUT, remark, remarks_to
 
 BLOCK = (32, 32)
@@ -581,7 +583,7 @@ def in_subgroups(
         if isinstance(found, str):
             why_not = found
             continue
-        size = bytes_of_parts(found.func, subgroups)
+        size = bytes_of_parts(found.func, device, subgroups)
         if size <= device.limits.local_bytes:
             if dots:
                 turns = f", in {rounds} rounds" if rounds > 1 else ""
@@ -593,11 +595,27 @@ def in_subgroups(
     return f"{reason}, and {why_not}"
 
 
-def bytes_of_parts(func: FuncOp, subgroups: int) -> int:
-    """Return the work-group memory of subgroups, with that for matrices at edges."""
-    loads = (x for x in func.walk() if isinstance(x, coopmatrix.LoadOp))
+def bytes_of_parts(func: FuncOp, device: Device, subgroups: int) -> int:
+    """Return the work-group memory of subgroups, with that for legalized matrices.
+
+    These are matrices at edges, and those that the device does not convert itself.
+    """
+    from coopc.passes.khr.legalize_coopmatrix_khr.legalize_coopmatrix_khr import (
+        facts_of,  # of this engine alone
+    )
+
+    ops, target = list(func.walk()), HeldMatrices(device, {})
+    loads = (x for x in ops if isinstance(x, coopmatrix.LoadOp))
     is_at_edges = any(x.checked is not None for x in loads)
-    return shared_bytes(func) + is_at_edges * subgroups * SCRATCH_BYTES
+    staged = {
+        (*matrix.shape, matrix.element_bits)
+        for op in ops
+        if isinstance(op, coopmatrix.ConvertOp)
+        and way("convert", facts_of(op, target), device).form == "staged"
+        for matrix in map(coopmatrix.matrix_type, (op.value, op.result))
+    }
+    scratch = max(is_at_edges * SCRATCH_BYTES, sum(map(prod, staged)) // 8)
+    return shared_bytes(func) + subgroups * scratch
 
 
 def in_rounds(

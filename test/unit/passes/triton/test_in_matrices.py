@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from coopc.compiler import new_context
+from coopc.device import device
 from coopc.dialects import coopmatrix
 from coopc.parsing import parse
+from coopc.passes.generic.share_workgroup_memory import shared_bytes
+from coopc.passes.triton.convert_tt_to_coopmatrix.convert_tt_to_coopmatrix import (
+    bytes_of_parts,
+)
 from coopc.pipeline import Run, read_passes
 from coopc.remarks import remarks_to
 from coopc.sim.simulate import Options, simulate
@@ -208,3 +214,14 @@ def test_attention(
     expected = results(parsed(kernel, ""), element, n, pitch)
     for one, other in zip(results(lowered, element, n, pitch), expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+def test_memory_of_parts(element: str) -> None:
+    """Parts need what is said of them; scores of bf16 go through memory on nvidia."""
+    kernel = text("turned", "divided", element, 2)
+    parts, legalized = (
+        next(x for x in parsed(kernel, passes).walk() if isinstance(x, FuncOp))
+        for passes in (PASSES, "coopc-khr{device=nvidia staged=true}")
+    )
+    assert bytes_of_parts(parts, device("nvidia"), 2) == shared_bytes(legalized)
