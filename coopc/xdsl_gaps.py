@@ -540,7 +540,9 @@ def check_alignment(op: Operation) -> None:
         return
     if (given := op.get_attr_or_prop("alignment")) is None:
         return
-    number = given.value.data if isinstance(given, IntegerAttr) else 0
+    number = given.value.data if isinstance(given, IntegerAttr) else -1
+    if number == 0 and op.dialect_name() == "llvm":  # that of the type
+        return
     if not 1 <= number <= MAX_ALIGNMENT or number & (number - 1):
         what = "expected an alignment that is a power of two"
         raise VerifyException(f"{what}, at most {MAX_ALIGNMENT}, got {given}")

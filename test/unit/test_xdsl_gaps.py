@@ -597,6 +597,20 @@ def test_unchecked_alignments(line: str) -> None:
                 verify(module)
 
 
+def test_alignments_of_types() -> None:
+    """In LLVM's dialect, 0 stands for that of the type."""
+    text = """
+func.func @f(%n: i32) {
+  %p = "llvm.alloca"(%n) <{alignment = 0 : i64, elem_type = f32}> : (i32) -> !llvm.ptr
+  func.return
+}
+"""
+    verify(parse(new_context(everything()), Source(text)))
+    module = parse(new_context(everything()), Source(text.replace("0 :", "3 :")))
+    with pytest.raises(VerifyException, match=r"a power of two.* got 3"):
+        verify(module)
+
+
 def test_unplaced_symbols() -> None:
     text = "func.func @f() {\nfunc.return\n}\n" * 2
     module = parse(new_context(everything()), Source(text))

@@ -65,6 +65,8 @@ class VectorizeSubgroupPass(ModulePass):
 
     def __post_init__(self) -> None:
         check_subgroup_size(self.subgroup_size)
+        if self.streamed < 0:
+            raise ValueError(f"expected streamed=N of 0 or more, got {self.streamed}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with transaction(op) as draft:
