@@ -400,7 +400,7 @@ class TensorDescType(ParametrizedAttribute, TypeAttribute):
         with printer.in_angle_brackets():
             printer.print_dimension_list(self.shape)
             printer.print_string("x")
-            printer.print_attribute(self.element)
+            printer.print_attribute(self.tensor.element_type)
             if not isinstance(encoding := self.tensor.encoding, NoneAttr):
                 printer.print_string(", ")
                 printer.print_attribute(encoding)

@@ -51,6 +51,7 @@ from coopc.dialects import coopmatrix, simt
 from coopc.dialects.coopmatrix import MatrixType, Use
 from coopc.dialects.math_forms import (
     ClampFOp,
+    ErfcOp,
     IsFiniteOp,
     IsInfOp,
     IsNaNOp,
@@ -269,7 +270,7 @@ def floats(k: Kernel, element: Attribute, length: int) -> None:
         k.add(arith.CmpfOp, [type] * 2, [bools], predicate=predicate, fastmath=FAST)
     for op in FLOAT_BINARY:
         k.add(op, [type] * 2, [type], fastmath=FAST)
-    for op in (*FLOAT_UNARY, arith.NegfOp):
+    for op in (*FLOAT_UNARY, arith.NegfOp, ErfcOp):
         k.add(op, [type], [type], fastmath=FAST)
     for op in (math.FmaOp, ClampFOp):
         k.add(op, [type] * 3, [type], fastmath=FAST)
