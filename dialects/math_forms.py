@@ -1,7 +1,7 @@
 """Operations of `math` as MLIR 22 prints them, which xDSL 0.74 lacks.
 
 %c = math.isnan %x : f32                      and isinf, isfinite, isnormal: an i1
-%y = math.erfc %x : f32                       1 - erf(x), exact where that is small
+%y = math.erfc %x : f32                       1 - erf(x), accurate where that is small
 %y = math.clampf %x to [%low, %high] : f32    the minimum of a maximum, which keep NaN
 """
 

@@ -22,7 +22,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from coopc.dialects import shaped_arith, simt
-from coopc.dialects.math_forms import ErfcOp
+from coopc.dialects.math_forms import Math
 from coopc.dialects.narrow import is_vector, length_of, memref_type, vector_type
 from coopc.dialects.shaped_arith import element_of
 from coopc.ir.builder import INDEX
@@ -193,9 +193,7 @@ def store(op: vector.StoreOp, b: Splitter) -> Results:
 
 
 RULES: dict[type[Operation], Rule] = {
-    **dict.fromkeys(
-        (*shaped_arith.Arith.operations, *math.Math.operations, ErfcOp), each_component
-    ),
+    **dict.fromkeys((*shaped_arith.Arith.operations, *Math.operations), each_component),
     **dict.fromkeys((simt.ShuffleOp, simt.BroadcastOp, simt.ReduceOp), each_component),
     arith.ConstantOp: constant,
     ub.PoisonOp: poison,

@@ -233,8 +233,8 @@ def shuffle(b: VectorBuilder, op: simt.ShuffleOp) -> Results:
     return [_taken(b, b.values[op.value], lane)]
 
 
-Other: TypeAlias = tuple[type[Operation] | None, Callable[[int, int], int]]
-OFFSETS: Mapping[ShuffleMode, Other] = {
+OtherLane: TypeAlias = tuple[type[Operation] | None, Callable[[int, int], int]]
+OFFSETS: Mapping[ShuffleMode, OtherLane] = {
     ShuffleMode.XOR: (arith.XOrIOp, int.__xor__),
     ShuffleMode.UP: (arith.SubiOp, int.__sub__),
     ShuffleMode.DOWN: (arith.AddiOp, int.__add__),

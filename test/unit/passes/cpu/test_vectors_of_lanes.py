@@ -139,3 +139,30 @@ def test_what_is_kept() -> None:
         coopc.CompileError, match="expected operands that are the same for all lanes"
     ):
         coopc.compile(wrong, "vectorize-subgroup", "mlir")
+
+
+CLAMPED = """
+func.func @k(%x: memref<32xf32>)
+    attributes {simt.kernel, simt.work_group_size = array<i32: 16, 1, 1>} {
+  %two = arith.constant 2 : index
+  %zeros = arith.constant dense<0.0> : vector<2xf32>
+  %ones = arith.constant dense<1.0> : vector<2xf32>
+  %i = simt.local_id x : index
+  %at = arith.muli %i, %two : index
+  %v = vector.load %x[%at] : memref<32xf32>, vector<2xf32>
+  %is_nan = math.isnan %v : vector<2xf32>
+  %clamped = math.clampf %v to [%zeros, %ones] : vector<2xf32>
+  %r = arith.select %is_nan, %zeros, %clamped : vector<2xi1>, vector<2xf32>
+  vector.store %r, %x[%at] : memref<32xf32>, vector<2xf32>
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("on", ["sim", "cpu"])
+def test_functions_that_xdsl_lacks(on: str) -> None:
+    x = np.linspace(-1, 2, 32, dtype=np.float32)
+    x[5::7] = np.nan
+    expected = np.clip(np.nan_to_num(x), 0, 1)
+    coopc.launch(CLAMPED, x, on=on, grid=1)
+    np.testing.assert_array_equal(x, expected)
